@@ -2,9 +2,9 @@
  * The KCP state machine, and sessions over it: no I/O, no clock, no threads.
  *
  * <p>The stable API is {@link io.kcp4j.Kcp} with its configuration, keys and ciphers in {@link
- * io.kcp4j.crypto}, {@link io.kcp4j.fec.FecConfig}, {@link io.kcp4j.lanes.LanesConfig}, {@link
- * io.kcp4j.smux.SmuxConfig}, and the interfaces of services. What is marked {@link
- * io.kcp4j.Unstable} is for drivers such as {@code kcp-netty}.
+ * io.kcp4j.crypto}, {@link io.kcp4j.fec.FecConfig}, {@link io.kcp4j.lanes.LanesConfig}, and the
+ * interfaces of services. What is marked {@link io.kcp4j.Unstable} is for drivers such as {@code
+ * kcp-netty}.
  */
 module io.kcp4j.core {
   requires transitive io.netty.buffer;
@@ -17,8 +17,9 @@ module io.kcp4j.core {
   exports io.kcp4j.crypto;
   exports io.kcp4j.fec;
   exports io.kcp4j.lanes;
+  exports io.kcp4j.scheduling to
+      io.kcp4j.netty.smux;
   exports io.kcp4j.session;
-  exports io.kcp4j.smux;
   exports io.kcp4j.trace;
 
   uses io.kcp4j.crypto.CipherLibrary;

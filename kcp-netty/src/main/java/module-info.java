@@ -10,7 +10,8 @@ module io.kcp4j.netty {
   requires static micrometer.core;
 
   exports io.kcp4j.netty;
+  exports io.kcp4j.netty.internal to
+      io.kcp4j.netty.smux;
   exports io.kcp4j.netty.lanes;
   exports io.kcp4j.netty.metrics;
-  exports io.kcp4j.netty.smux;
 }

@@ -28,8 +28,6 @@ import io.kcp4j.lanes.LaneConfig;
 import io.kcp4j.lanes.LaneKind;
 import io.kcp4j.lanes.LaneStats;
 import io.kcp4j.lanes.LanesConfig;
-import io.kcp4j.smux.SmuxConfig;
-import io.kcp4j.smux.SmuxException;
 import java.net.Inet4Address;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -83,7 +81,7 @@ class ArchitectureTest {
   static final ArchRule publicClassesAreStableApiOrMarkedUnstable =
       classes()
           .that()
-          .resideInAnyPackage("io.kcp4j.crypto", "io.kcp4j.fec", "io.kcp4j.lanes", "io.kcp4j.smux")
+          .resideInAnyPackage("io.kcp4j.crypto", "io.kcp4j.fec", "io.kcp4j.lanes")
           .and()
           .arePublic()
           .and()
@@ -106,9 +104,7 @@ class ArchitectureTest {
                       LanesConfig.class,
                       PacketKey.class,
                       Salsa20Kernel.class,
-                      ShardKernel.class,
-                      SmuxConfig.class,
-                      SmuxException.class)));
+                      ShardKernel.class)));
 
   /** Times kernels once, on a thread of its own. */
   private static final String KERNEL_CHOICE = "io.kcp4j.kernel";
@@ -162,17 +158,6 @@ class ArchitectureTest {
                       not(
                           resideInAnyPackage(
                               "io.kcp4j", "io.kcp4j.lanes..", "io.kcp4j.scheduling.."))));
-
-  @ArchTest
-  static final ArchRule smuxDependsOnlyOnTheScheduler =
-      noClasses()
-          .that()
-          .resideInAPackage("io.kcp4j.smux..")
-          .should()
-          .dependOnClassesThat(
-              resideInAPackage("io.kcp4j..")
-                  .and(not(resideInAnyPackage("io.kcp4j.smux..", "io.kcp4j.scheduling..")))
-                  .and(not(belongToAnyOf(Unstable.class))));
 
   @ArchTest
   static final ArchRule schedulingDependsOnNothingElse =

@@ -1,5 +1,7 @@
 package io.kcp4j.examples;
 
+import io.kcp4j.command.CommandFailure;
+import io.kcp4j.command.HostPort;
 import io.kcp4j.netty.KcpChannel;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.EventLoopGroup;

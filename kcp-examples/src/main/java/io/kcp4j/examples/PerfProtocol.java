@@ -1,5 +1,6 @@
 package io.kcp4j.examples;
 
+import io.kcp4j.command.CommandFailure;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 

@@ -1,5 +1,6 @@
 package io.kcp4j.examples;
 
+import io.kcp4j.command.CommandFailure;
 import io.kcp4j.examples.PerfProtocol.End;
 import io.kcp4j.examples.PerfProtocol.Report;
 import io.netty.buffer.ByteBuf;

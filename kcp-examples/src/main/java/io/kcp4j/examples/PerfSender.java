@@ -2,6 +2,7 @@ package io.kcp4j.examples;
 
 import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpStats;
+import io.kcp4j.command.CommandFailure;
 import io.kcp4j.examples.PerfProtocol.End;
 import io.kcp4j.examples.PerfProtocol.Report;
 import io.kcp4j.netty.KcpChannel;

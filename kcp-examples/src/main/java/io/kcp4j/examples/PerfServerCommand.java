@@ -1,5 +1,6 @@
 package io.kcp4j.examples;
 
+import io.kcp4j.command.CommandFailure;
 import io.kcp4j.examples.PerfProtocol.Hello;
 import io.kcp4j.examples.PerfProtocol.Report;
 import io.netty.channel.ChannelHandler;

@@ -2,6 +2,8 @@ package io.kcp4j.examples;
 
 import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpCounters;
+import io.kcp4j.command.CommandFailure;
+import io.kcp4j.command.HostPort;
 import io.kcp4j.netty.KcpServerChannel;
 import io.netty.bootstrap.ServerBootstrap;
 import io.netty.channel.Channel;

@@ -3,6 +3,8 @@ package io.kcp4j.examples;
 import io.kcp4j.KcpCounters;
 import io.kcp4j.KcpMode;
 import io.kcp4j.KcpStats;
+import io.kcp4j.command.BaseCommand;
+import io.kcp4j.command.MismatchReport;
 import io.kcp4j.crypto.KeyRing;
 import io.kcp4j.fec.FecConfig;
 import io.kcp4j.netty.KcpChannel;
@@ -18,9 +20,6 @@ import picocli.CommandLine.Spec;
 
 /** A command that uses sessions: it parses their options and provides the event loop group. */
 abstract class SessionCommand extends BaseCommand implements Callable<Integer> {
-
-  /** The shell's exit code for interruption by Ctrl-C. */
-  static final int INTERRUPTED = 130;
 
   /** Shorter stalls of a simulated network make no difference, in milliseconds. */
   private static final double MAX_STALL_MS = 20;

@@ -1,5 +1,6 @@
 package io.kcp4j.examples;
 
+import io.kcp4j.command.CommandFailure;
 import io.netty.channel.ChannelDuplexHandler;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.util.concurrent.Future;

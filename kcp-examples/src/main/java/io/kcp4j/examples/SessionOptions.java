@@ -5,6 +5,7 @@ import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpMode;
 import io.kcp4j.LossDetection;
 import io.kcp4j.Segment;
+import io.kcp4j.command.TransportChoice;
 import io.kcp4j.congestion.CongestionControl;
 import io.kcp4j.crypto.CipherAlgorithm;
 import io.kcp4j.crypto.KeyRing;

@@ -3,7 +3,8 @@ package io.kcp4j.examples;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.kcp4j.examples.Cli.Outcome;
+import io.kcp4j.command.Cli;
+import io.kcp4j.command.Cli.Outcome;
 import java.util.Iterator;
 import java.util.List;
 import org.junit.jupiter.api.BeforeAll;
@@ -20,6 +21,7 @@ class DemoCommandTest {
   static void runOnce() {
     outcome =
         Cli.run(
+            KcpCommand.commandLine(),
             "demo --seconds 0.1 --warm-up 0.1 --players 2 --loss 10 --delay 2 --jitter 0.5"
                 .split(" "));
     assertEquals(0, outcome.exitCode(), outcome.err());

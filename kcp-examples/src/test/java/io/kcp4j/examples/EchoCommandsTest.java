@@ -5,8 +5,10 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.parallel.ExecutionMode.CONCURRENT;
 
-import io.kcp4j.examples.Cli.Background;
-import io.kcp4j.examples.Cli.Outcome;
+import io.kcp4j.command.Cli;
+import io.kcp4j.command.Cli.Background;
+import io.kcp4j.command.Cli.Outcome;
+import io.kcp4j.command.HostPort;
 import io.kcp4j.netty.KcpChannel;
 import io.kcp4j.netty.KcpServerChannel;
 import io.netty.bootstrap.ServerBootstrap;
@@ -54,7 +56,14 @@ class EchoCommandsTest {
   void everyByteIsEchoed(String delivery) throws Exception {
     try (RunningServer server = new RunningServer("echo-server", delivery)) {
       Outcome outcome =
-          Cli.run("echo-client", "--remote", server.address(), "--bytes", "1000000", delivery);
+          Cli.run(
+              KcpCommand.commandLine(),
+              "echo-client",
+              "--remote",
+              server.address(),
+              "--bytes",
+              "1000000",
+              delivery);
       assertEquals("", outcome.err());
       assertEquals(0, outcome.exitCode());
       assertTrue(outcome.out().startsWith("1000000 bytes echoed correctly"), outcome.out());
@@ -67,7 +76,7 @@ class EchoCommandsTest {
     Path traces = directory.resolve("qlog");
     try (RunningServer server = new RunningServer("echo-server", "--qlog", traces.toString())) {
       String line = "echo-client --conv 7 --bytes 100000 --qlog " + traces + " --remote ";
-      Outcome outcome = Cli.run((line + server.address()).split(" "));
+      Outcome outcome = Cli.run(KcpCommand.commandLine(), (line + server.address()).split(" "));
       assertEquals("", outcome.err());
       assertEquals(0, outcome.exitCode());
     }
@@ -100,7 +109,8 @@ class EchoCommandsTest {
       String line =
           "echo-client --nodelay 1 --interval 10 --resend 2 --nc 1 --acknodelay --sndwnd 64 --rcvwnd"
               + " 512 --sockbuf 100000 --conv 4294967295 --transport nio --bytes 100000 --remote ";
-      assertEquals(0, Cli.run((line + server.address()).split(" ")).exitCode());
+      assertEquals(
+          0, Cli.run(KcpCommand.commandLine(), (line + server.address()).split(" ")).exitCode());
     }
   }
 
@@ -118,7 +128,7 @@ class EchoCommandsTest {
   void everyByteIsEchoedThroughCipherAndFec(String layers) throws Exception {
     try (RunningServer server = new RunningServer("echo-server", layers.split(" "))) {
       String line = "echo-client " + layers + " --bytes 100000 --remote " + server.address();
-      Outcome outcome = Cli.run(line.split(" "));
+      Outcome outcome = Cli.run(KcpCommand.commandLine(), line.split(" "));
       assertEquals("", outcome.err());
       assertEquals(0, outcome.exitCode());
     }
@@ -128,7 +138,15 @@ class EchoCommandsTest {
   void clientWithAnotherKeyGetsNoAnswer() throws Exception {
     try (RunningServer server = new RunningServer("echo-server", "--key", "one")) {
       Outcome outcome =
-          Cli.run("echo-client", "--key", "two", "--bytes", "1", "--remote", server.address());
+          Cli.run(
+              KcpCommand.commandLine(),
+              "echo-client",
+              "--key",
+              "two",
+              "--bytes",
+              "1",
+              "--remote",
+              server.address());
       assertEquals(1, outcome.exitCode());
       assertTrue(outcome.err().contains("no answer"), outcome.err());
       String end = server.stop().out();
@@ -139,7 +157,14 @@ class EchoCommandsTest {
   @Test
   void serverPrintsCountersAndMismatchesWhenStopped() throws Exception {
     try (RunningServer server = new RunningServer("echo-server", "--stream")) {
-      Cli.run("echo-client", "--message", "--bytes", "50000", "--remote", server.address());
+      Cli.run(
+          KcpCommand.commandLine(),
+          "echo-client",
+          "--message",
+          "--bytes",
+          "50000",
+          "--remote",
+          server.address());
       String end = server.stop().out();
       assertTrue(end.contains("1 sessions, received "), end);
       assertTrue(end.contains("fragments in streams: a peer has --message"), end);
@@ -151,7 +176,8 @@ class EchoCommandsTest {
     InputStream original = System.in;
     System.setIn(new ByteArrayInputStream(new byte[12345]));
     try (RunningServer server = new RunningServer("echo-server")) {
-      Outcome outcome = Cli.run("echo-client", "--remote", server.address());
+      Outcome outcome =
+          Cli.run(KcpCommand.commandLine(), "echo-client", "--remote", server.address());
       assertEquals(0, outcome.exitCode());
       assertTrue(outcome.out().startsWith("12345 bytes echoed correctly"), outcome.out());
     } finally {
@@ -180,7 +206,13 @@ class EchoCommandsTest {
   void interruptedClientPrintsItsSummary() throws Exception {
     Channel server = listen(Sink::new);
     try (Background client =
-        new Background("echo-client", "--remote", address(server), "--bytes", "1000000000")) {
+        new Background(
+            KcpCommand.commandLine(),
+            "echo-client",
+            "--remote",
+            address(server),
+            "--bytes",
+            "1000000000")) {
       await().until(() -> server.pipeline().get(Children.class).count.get() > 0);
       Outcome outcome = client.stop();
       assertEquals(130, outcome.exitCode());
@@ -196,7 +228,7 @@ class EchoCommandsTest {
     args[1] = "--remote";
     args[2] = address(listen(handler));
     System.arraycopy(options, 0, args, 3, options.length);
-    return Cli.run(args);
+    return Cli.run(KcpCommand.commandLine(), args);
   }
 
   private static String address(Channel server) {

@@ -4,7 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.kcp4j.examples.Cli.Outcome;
+import io.kcp4j.command.Cli;
+import io.kcp4j.command.Cli.Outcome;
 import java.net.DatagramSocket;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -26,17 +27,17 @@ class KcpCommandTest {
         "ping"
       })
   void everyCommandHasHelpWithExitCodes(String command) {
-    Outcome help = Cli.run(command, "--help");
+    Outcome help = Cli.run(KcpCommand.commandLine(), command, "--help");
     assertEquals(0, help.exitCode());
     assertTrue(help.out().contains("Usage: kcp " + command), help.out());
     assertTrue(help.out().contains("--sndwnd"), help.out());
     assertTrue(help.out().contains("Exit codes:"), help.out());
-    assertTrue(Cli.run("--help").out().contains(command));
+    assertTrue(Cli.run(KcpCommand.commandLine(), "--help").out().contains(command));
   }
 
   @Test
   void versionIsThatOfTheBuild() {
-    Outcome version = Cli.run("--version");
+    Outcome version = Cli.run(KcpCommand.commandLine(), "--version");
     assertEquals(0, version.exitCode());
     assertTrue(version.out().matches("kcp4j \\d+\\.\\d+.*\\R"), version.out());
   }
@@ -81,7 +82,8 @@ class KcpCommandTest {
         "shooter --rate 0"
       })
   void invalidCommandLineExitsWithTwo(String line) {
-    Outcome outcome = Cli.run(line.isEmpty() ? new String[0] : line.split(" "));
+    Outcome outcome =
+        Cli.run(KcpCommand.commandLine(), line.isEmpty() ? new String[0] : line.split(" "));
     assertEquals(2, outcome.exitCode());
     assertEquals("", outcome.out());
     assertFalse(outcome.err().isEmpty());
@@ -90,7 +92,7 @@ class KcpCommandTest {
 
   @Test
   void unknownHostIsReportedInOneLine() {
-    Outcome outcome = Cli.run("ping", "--remote", "[::g]:4000");
+    Outcome outcome = Cli.run(KcpCommand.commandLine(), "ping", "--remote", "[::g]:4000");
     assertEquals(1, outcome.exitCode());
     assertEquals("kcp ping: unknown host: ::g", outcome.err().strip());
   }
@@ -99,7 +101,7 @@ class KcpCommandTest {
   void portInUseIsReportedInOneLine() throws Exception {
     try (DatagramSocket other = loopbackSocket()) {
       String address = "127.0.0.1:" + other.getLocalPort();
-      Outcome outcome = Cli.run("echo-server", "--listen", address);
+      Outcome outcome = Cli.run(KcpCommand.commandLine(), "echo-server", "--listen", address);
       assertEquals(1, outcome.exitCode());
       String expected = "kcp echo-server: cannot listen on " + address + ": ";
       assertTrue(outcome.err().startsWith(expected), outcome.err());
@@ -111,7 +113,7 @@ class KcpCommandTest {
   void unresponsivePeerIsReportedInOneLine() throws Exception {
     try (DatagramSocket unresponsive = loopbackSocket()) {
       String address = "127.0.0.1:" + unresponsive.getLocalPort();
-      Outcome outcome = Cli.run("ping", "--remote", address);
+      Outcome outcome = Cli.run(KcpCommand.commandLine(), "ping", "--remote", address);
       assertEquals(1, outcome.exitCode());
       assertTrue(outcome.err().startsWith("kcp ping: no answer from " + address), outcome.err());
       assertEquals(1, outcome.err().lines().count());

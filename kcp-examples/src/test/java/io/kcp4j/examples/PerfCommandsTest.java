@@ -4,7 +4,8 @@ import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.kcp4j.examples.Cli.Outcome;
+import io.kcp4j.command.Cli;
+import io.kcp4j.command.Cli.Outcome;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
@@ -30,7 +31,7 @@ class PerfCommandsTest {
       throws Exception {
     try (RunningServer server = new RunningServer("perf-server", delivery)) {
       String line = "perf-client --duration 0.3 --json " + delivery + " " + reverse + " --remote ";
-      Outcome outcome = Cli.run((line + server.address()).split(" "));
+      Outcome outcome = Cli.run(KcpCommand.commandLine(), (line + server.address()).split(" "));
       assertEquals("", outcome.err());
       assertEquals(0, outcome.exitCode());
       Matcher json = JSON.matcher(outcome.lastLine());
@@ -49,7 +50,14 @@ class PerfCommandsTest {
   void eachSecondAndTheTotalAreLines() throws Exception {
     try (RunningServer server = new RunningServer("perf-server")) {
       // The receiver counts from the first byte, which may arrive late on a slow machine.
-      Outcome outcome = Cli.run("perf-client", "--duration", "3", "--remote", server.address());
+      Outcome outcome =
+          Cli.run(
+              KcpCommand.commandLine(),
+              "perf-client",
+              "--duration",
+              "3",
+              "--remote",
+              server.address());
       assertEquals(0, outcome.exitCode());
       assertTrue(outcome.out().lines().count() >= 3, outcome.out());
       assertTrue(
@@ -63,7 +71,8 @@ class PerfCommandsTest {
   @ValueSource(strings = {"--reverse", "--no-reverse"})
   void serverOfAnotherProtocolFails(String reverse) throws Exception {
     try (RunningServer server = new RunningServer("echo-server")) {
-      Outcome outcome = Cli.run("perf-client", reverse, "--remote", server.address());
+      Outcome outcome =
+          Cli.run(KcpCommand.commandLine(), "perf-client", reverse, "--remote", server.address());
       assertEquals(1, outcome.exitCode());
       assertEquals(1, outcome.err().lines().count(), outcome.err());
     }

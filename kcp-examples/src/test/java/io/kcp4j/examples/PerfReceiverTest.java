@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kcp4j.command.CommandFailure;
 import io.kcp4j.examples.PerfProtocol.End;
 import io.kcp4j.examples.PerfProtocol.Report;
 import io.netty.buffer.ByteBuf;

@@ -3,7 +3,8 @@ package io.kcp4j.examples;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.kcp4j.examples.Cli.Outcome;
+import io.kcp4j.command.Cli;
+import io.kcp4j.command.Cli.Outcome;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -14,7 +15,7 @@ class PingCommandTest {
   void everyPingIsMeasured(int size) throws Exception {
     try (RunningServer server = new RunningServer("echo-server")) {
       String line = "ping --count 10 --period 5 --size " + size + " --remote " + server.address();
-      Outcome outcome = Cli.run(line.split(" "));
+      Outcome outcome = Cli.run(KcpCommand.commandLine(), line.split(" "));
       assertEquals(0, outcome.exitCode(), outcome.err());
       String time = "\\d+\\.\\d\\d";
       String times = String.join("/", time, time, time, time, time);

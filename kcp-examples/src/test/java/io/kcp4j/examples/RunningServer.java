@@ -2,8 +2,8 @@ package io.kcp4j.examples;
 
 import static org.awaitility.Awaitility.await;
 
-import io.kcp4j.examples.Cli.Background;
-import io.kcp4j.examples.Cli.Outcome;
+import io.kcp4j.command.Cli.Background;
+import io.kcp4j.command.Cli.Outcome;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -18,7 +18,10 @@ final class RunningServer implements AutoCloseable {
 
   RunningServer(String name, String... options) {
     String[] args = {name, "--listen", "127.0.0.1:0"};
-    command = new Background(Stream.of(args, options).flatMap(Stream::of).toArray(String[]::new));
+    command =
+        new Background(
+            KcpCommand.commandLine(),
+            Stream.of(args, options).flatMap(Stream::of).toArray(String[]::new));
     await().until(() -> !command.isRunning() || LISTENING.matcher(out()).lookingAt());
     Matcher listening = LISTENING.matcher(out());
     if (!listening.lookingAt()) {

@@ -3,7 +3,8 @@ package io.kcp4j.examples;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.kcp4j.examples.Cli.Outcome;
+import io.kcp4j.command.Cli;
+import io.kcp4j.command.Cli.Outcome;
 import java.util.Iterator;
 import java.util.List;
 import org.junit.jupiter.api.BeforeAll;
@@ -17,6 +18,7 @@ class ShooterCommandTest {
   static void runOnce() {
     outcome =
         Cli.run(
+            KcpCommand.commandLine(),
             "shooter --seconds 0.5 --level 0.2 --rate 2 --loss 10 --delay 2 --jitter 0.5"
                 .split(" "));
     assertEquals(0, outcome.exitCode(), outcome.err());

@@ -2,7 +2,7 @@ package io.kcp4j.netty;
 
 import io.kcp4j.EndReason;
 import io.kcp4j.MemoryAccount;
-import io.kcp4j.smux.ConnectionMemory;
+import io.kcp4j.netty.internal.ConnectionMemory;
 
 /**
  * What streams over a channel hold counts in the account of its session, also after that has been

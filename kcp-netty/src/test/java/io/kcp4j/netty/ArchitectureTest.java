@@ -30,16 +30,6 @@ class ArchitectureTest {
           .resideInAnyPackage("io.kcp4j.netty.metrics..", "io.micrometer..");
 
   @ArchTest
-  static final ArchRule streamsRunOnAnyConnection =
-      noClasses()
-          .that()
-          .resideInAPackage("io.kcp4j.netty.smux..")
-          .should()
-          .dependOnClassesThat()
-          .resideInAnyPackage(
-              "io.kcp4j.netty", "io.kcp4j.session..", "io.netty.channel.socket.nio..");
-
-  @ArchTest
   static final ArchRule sessionsDoNotDependOnLaneChannels =
       noClasses()
           .that()

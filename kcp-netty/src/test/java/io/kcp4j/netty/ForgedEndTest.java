@@ -10,15 +10,12 @@ import io.kcp4j.Delivery;
 import io.kcp4j.EndReason;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.Segment;
-import io.kcp4j.netty.smux.SmuxHandler;
-import io.kcp4j.smux.SmuxConfig;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.ChannelHandler;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
-import io.netty.channel.ChannelInitializer;
 import io.netty.handler.codec.LengthFieldBasedFrameDecoder;
 import io.netty.handler.codec.TooLongFrameException;
 import java.util.ArrayList;
@@ -49,7 +46,7 @@ class ForgedEndTest {
     return ByteBufUtil.getBytes(out);
   }
 
-  /** A header of smux with an unknown version, and a length that is too large for a frame. */
+  /** A frame whose length is too large for the decoder. */
   private static byte[] unknownFrame(int conv) {
     return RawPeer.segment(conv, Segment.PUSH, 0, new byte[] {99, 99, 99, 99, 99, 99, 99, 99});
   }
@@ -106,31 +103,6 @@ class ForgedEndTest {
       assertEquals(0, exceptions.get());
       assertEquals(List.of(), log.messages(Level.WARN));
     }
-  }
-
-  @Test
-  void invalidSmuxFrameOfAPeerThatHasNotAnsweredFiresNoException() throws Exception {
-    try (Fixture fixture = new Fixture(TransportUnderTest.NIO);
-        RecordedLog log = new RecordedLog()) {
-      AtomicInteger exceptions = new AtomicInteger();
-
-      flood(fixture, () -> smux(exceptions), ForgedEndTest::unknownFrame);
-
-      assertEquals(0, exceptions.get());
-      assertEquals(List.of(), log.messages(Level.WARN));
-    }
-  }
-
-  private static ChannelHandler smux(AtomicInteger exceptions) {
-    return new ChannelInitializer<KcpChannel>() {
-      @Override
-      protected void initChannel(KcpChannel child) {
-        child
-            .pipeline()
-            .addLast(
-                new SmuxHandler(SmuxConfig.DEFAULT, false, null), new ExceptionCounter(exceptions));
-      }
-    };
   }
 
   @Test

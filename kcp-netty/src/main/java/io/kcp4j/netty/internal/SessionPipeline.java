@@ -1,6 +1,5 @@
 package io.kcp4j.netty.internal;
 
-import io.kcp4j.smux.ConnectionMemory;
 import io.netty.channel.Channel;
 import io.netty.channel.DefaultChannelPipeline;
 
