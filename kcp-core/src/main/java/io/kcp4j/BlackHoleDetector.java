@@ -34,10 +34,7 @@ final class BlackHoleDetector {
     LARGE
   }
 
-  private final Kcp kcp;
-
-  /** The most that the path takes, as far as is known. Set by {@link Kcp}. */
-  int mtuLimitBytes = KcpConfig.MAX_MTU_BYTES;
+  private final Sender sender;
 
   /** The sequence numbers of the suspects. */
   private final int[] suspects = new int[SUSPECTS];
@@ -59,8 +56,8 @@ final class BlackHoleDetector {
   /** The size of the datagrams by which the session has failed, in bytes; 0 if it has not. */
   private int failedPacketBytes;
 
-  BlackHoleDetector(Kcp kcp) {
-    this.kcp = kcp;
+  BlackHoleDetector(Sender sender) {
+    this.sender = sender;
   }
 
   /**
@@ -84,7 +81,7 @@ final class BlackHoleDetector {
     } else if (isDetected() || isSuspect(index)) {
       return;
     } else if (arrived == Arrived.SMALLER || isProbeAnswered(index)) {
-      suspects[suspectCount++] = kcp.sending.sn(index);
+      suspects[suspectCount++] = sender.buffer.sn(index);
     } else {
       isProbeWanted = true;
     }
@@ -92,14 +89,14 @@ final class BlackHoleDetector {
 
   /** The size of a lost segment's packets; the MTU if other segments were in the same packets. */
   private int largestBytes(int index) {
-    int bytes = kcp.packetBytes(index);
-    boolean isInLarge = bytes <= BASE_MTU_BYTES && kcp.losses.ring.isInLargeDatagrams(index);
-    return isInLarge ? kcp.maxPacketBytes() : bytes;
+    int bytes = sender.packetBytes(index);
+    boolean isInLarge = bytes <= BASE_MTU_BYTES && sender.losses.ring.isInLargeDatagrams(index);
+    return isInLarge ? sender.size.maxPacketBytes() : bytes;
   }
 
   /** What has arrived of what left with the last transmission of the segment or later. */
   private Arrived arrivedBehind(int index, int bytes) {
-    int behind = kcp.sending.sn(index) + 1;
+    int behind = sender.buffer.sn(index) + 1;
     Arrived arrived = arrivedFrom(behind, index, bytes);
     if (arrived == Arrived.LARGE) {
       return arrived;
@@ -111,12 +108,12 @@ final class BlackHoleDetector {
 
   /** The first segment from {@code sn} on that was new when the one at {@code index} left last. */
   private int firstSentSince(int sn, int index) {
-    int lastTs = kcp.losses.lastTs(index);
+    int lastTs = sender.losses.lastTs(index);
     int from = sn;
-    int to = kcp.sending.next();
+    int to = sender.buffer.next();
     while (to - from > 0) {
       int middle = from + (to - from) / 2;
-      if (kcp.losses.firstTs(kcp.sending.index(middle)) - lastTs < 0) {
+      if (sender.losses.firstTs(sender.buffer.index(middle)) - lastTs < 0) {
         from = middle + 1;
       } else {
         to = middle;
@@ -126,18 +123,18 @@ final class BlackHoleDetector {
   }
 
   private Arrived arrivedFrom(int firstSn, int index, int bytes) {
-    SendBuffer sending = kcp.sending;
-    long sinceUs = kcp.losses.sentAtUs(index);
+    SendBuffer sending = sender.buffer;
+    long sinceUs = sender.losses.sentAtUs(index);
     Arrived arrived = Arrived.NOTHING;
     int sn = firstSn;
     for (int left = Math.min(sending.next() - sn, MAX_SEARCHED); left > 0; left--, sn++) {
       int behind = sending.index(sn);
-      if (!sending.isAwaited(sn) && kcp.losses.sentAtUs(behind) >= sinceUs) {
-        int arrivedBytes = kcp.packetBytes(behind);
+      if (!sending.isAwaited(sn) && sender.losses.sentAtUs(behind) >= sinceUs) {
+        int arrivedBytes = sender.packetBytes(behind);
         if (arrivedBytes >= bytes) {
           return Arrived.LARGE;
         }
-        if (arrivedBytes <= BASE_MTU_BYTES && !kcp.losses.ring.isInLargeDatagrams(behind)) {
+        if (arrivedBytes <= BASE_MTU_BYTES && !sender.losses.ring.isInLargeDatagrams(behind)) {
           arrived = Arrived.SMALLER;
         }
       }
@@ -147,7 +144,7 @@ final class BlackHoleDetector {
 
   private boolean hasSuspectArrived() {
     for (int i = 0; i < suspectCount; i++) {
-      if (!kcp.sending.isAwaited(suspects[i])) {
+      if (!sender.buffer.isAwaited(suspects[i])) {
         return true;
       }
     }
@@ -155,7 +152,7 @@ final class BlackHoleDetector {
   }
 
   private boolean isSuspect(int index) {
-    int sn = kcp.sending.sn(index);
+    int sn = sender.buffer.sn(index);
     for (int i = 0; i < suspectCount; i++) {
       if (suspects[i] == sn) {
         return true;
@@ -166,22 +163,24 @@ final class BlackHoleDetector {
 
   /** Whether a probe was answered that left with the last transmission of the segment or later. */
   private boolean isProbeAnswered(int index) {
-    return hasAnswer && answeredTs - kcp.losses.lastTs(index) >= 0;
+    return hasAnswer && answeredTs - sender.losses.lastTs(index) >= 0;
   }
 
-  /** Writes a window probe in a datagram of its own if one is wanted, at most one in a timeout. */
-  void probe(int ts, long nowUs) {
-    boolean isDue = !isProbing || nowUs - probedAtUs >= kcp.losses.timeoutUs();
-    if (isProbeWanted && isDue) {
-      kcp.writer.endDatagram();
-      kcp.writer.control(Segment.WASK, ts, 0);
-      kcp.writer.endDatagram();
-      kcp.counters.add(KcpCounter.PROBES_OUT, 1);
+  /**
+   * Whether to write a window probe with the timestamp {@code ts} in a datagram of its own, which
+   * counts as done: if one is wanted, and at most one in a timeout.
+   */
+  boolean takeProbe(int ts, long nowUs) {
+    boolean isDue = !isProbing || nowUs - probedAtUs >= sender.losses.timeoutUs();
+    boolean isTaken = isProbeWanted && isDue;
+    if (isTaken) {
+      sender.counters.add(KcpCounter.PROBES_OUT, 1);
       isProbing = true;
       probedAtUs = nowUs;
       probeTs = ts;
     }
     isProbeWanted = false;
+    return isTaken;
   }
 
   /**
@@ -190,7 +189,7 @@ final class BlackHoleDetector {
    * ACK, which the answer does not have.
    */
   void windowReceived(long nowUs) {
-    if (isProbing && nowUs - probedAtUs >= kcp.rtt.minRttUs() / 2) {
+    if (isProbing && nowUs - probedAtUs >= sender.rtt.minRttUs() / 2) {
       isProbing = false;
       hasAnswer = true;
       answeredTs = probeTs;
@@ -212,25 +211,25 @@ final class BlackHoleDetector {
    * the reason.
    */
   boolean failed(int index) {
-    failedPacketBytes = kcp.packetBytes(index);
+    failedPacketBytes = sender.packetBytes(index);
     return isTooLarge(index);
   }
 
   private boolean isTooLarge(int index) {
-    return isSuspect(index) || (isDetected() && kcp.losses.transmissions(index) > LOSSES);
+    return isSuspect(index) || (isDetected() && sender.losses.transmissions(index) > LOSSES);
   }
 
   /** See {@link Kcp#lossDetail}. */
   String lossDetail() {
     if (failedPacketBytes > 0) {
-      return lossDetail(failedPacketBytes, kcp.failure() == KcpFailure.PATH_MTU);
+      return lossDetail(failedPacketBytes, sender.liveness.failure() == KcpFailure.PATH_MTU);
     }
-    if (kcp.losses.unacknowledged() == 0) {
+    if (sender.losses.unacknowledged() == 0) {
       return "";
     }
-    int oldest = kcp.sending.index(kcp.sending.una());
-    boolean isLostOften = kcp.losses.transmissions(oldest) > LOSSES;
-    int bytes = kcp.packetBytes(oldest);
+    int oldest = sender.buffer.index(sender.buffer.una());
+    boolean isLostOften = sender.losses.transmissions(oldest) > LOSSES;
+    int bytes = sender.packetBytes(oldest);
     return isLostOften && bytes > BASE_MTU_BYTES ? lossDetail(bytes, isTooLarge(oldest)) : "";
   }
 
@@ -239,6 +238,6 @@ final class BlackHoleDetector {
         .formatted(
             bytes,
             isTooLarge ? "but smaller ones do" : "smaller ones may",
-            kcp.config().mtuBytes());
+            sender.config.mtuBytes());
   }
 }

@@ -16,8 +16,8 @@ final class DatagramValidator {
   static InputResult validate(
       Kcp kcp, ByteBuf datagram, long firstLong, long thirdLong, long nowUs) {
     int conv = kcp.conv();
-    int sndNext = kcp.sending.next();
-    Timestamps timestamps = kcp.timestamps.isOwnRecognised() ? kcp.timestamps : null;
+    int sndNext = kcp.sender.buffer.next();
+    Timestamps timestamps = kcp.sender.timestamps.isOwnRecognised() ? kcp.sender.timestamps : null;
     int nowTs = timestamps == null ? 0 : timestamps.at(nowUs);
     boolean isUnproven = kcp.isProofAwaited();
     boolean isOfSession = false;
@@ -59,6 +59,6 @@ final class DatagramValidator {
 
   private static boolean isProof(Kcp kcp, int cmd, ByteBuf datagram, int index) {
     return cmd == Segment.ACK
-        && InputProcessor.wasSent(kcp, Segment.sn(datagram, index), Segment.ts(datagram, index));
+        && kcp.sender.wasSent(Segment.sn(datagram, index), Segment.ts(datagram, index));
   }
 }

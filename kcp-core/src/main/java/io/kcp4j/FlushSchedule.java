@@ -32,12 +32,11 @@ final class FlushSchedule {
 
   /** When to flush at the latest, or {@link Kcp#NO_DEADLINE}; see {@link Kcp#nextDeadline}. */
   long deadlineUs() {
-    long flush = Math.min(flushAtUs, kcp.admission.retryAtUs());
-    long retransmit = Math.max(kcp.losses.deadlineUs(), kcp.pacer.opensAtUs());
-    long end = Math.min(kcp.probe.nextAtUs(), kcp.liveness.deadlineUs());
+    long flush = Math.min(flushAtUs, kcp.sender.admission.retryAtUs());
+    long retransmit = Math.max(kcp.sender.losses.deadlineUs(), kcp.sender.pacer.opensAtUs());
+    long end = Math.min(kcp.sender.probe.nextAtUs(), kcp.sender.liveness.deadlineUs());
     long next = Math.min(Math.min(flush, retransmit), Math.min(end, kcp.extensionDeadlineUs()));
-    long probe = Math.min(kcp.outageProbeAtUs(), kcp.rttProbeAtUs());
-    return Math.min(Math.min(next, kcp.challengeAtUs()), probe);
+    return Math.min(Math.min(next, kcp.sender.pathChallengeAtUs()), kcp.sender.probeAtUs());
   }
 
   /** {@link #deadlineUs}, for the driver. */
@@ -57,20 +56,20 @@ final class FlushSchedule {
   /** The session was not driven for some time, which counts once. */
   private void excludeStop(long lateUs, long nowUs) {
     nextUs = Kcp.NO_DEADLINE;
-    kcp.liveness.excludeDriverStall(lateUs);
+    kcp.sender.liveness.excludeDriverStall(lateUs);
     if (lateUs >= STOP_US) { // What has arrived meanwhile may still have to be read.
-      kcp.rtt.onResumed(lateUs, nowUs);
+      kcp.sender.rtt.onResumed(lateUs, nowUs);
     }
   }
 
   /** Whether nothing is pending but what the send and the receive buffer hold. */
   boolean isIdle() {
     return flushAtUs == Kcp.NO_DEADLINE
-        && !kcp.probe.isRequested()
-        && !kcp.advertised.isUpdatePending()
-        && !kcp.advertised.isWithheld()
-        && !kcp.admission.isDeferred()
-        && kcp.rttProbeAtUs() == Kcp.NO_DEADLINE;
+        && !kcp.sender.probe.isRequested()
+        && !kcp.receiver.isUpdatePending()
+        && !kcp.receiver.isWithheld()
+        && !kcp.sender.admission.isDeferred()
+        && kcp.sender.rttProbeAtUs() == Kcp.NO_DEADLINE;
   }
 
   /** A flush begins, which takes all that waits. */
@@ -81,57 +80,52 @@ final class FlushSchedule {
     }
     flushAtUs = Kcp.NO_DEADLINE;
     isDeferred = false;
-    kcp.admission.endDeferral(nowUs);
-    if (kcp.outage != null) {
-      kcp.outage.beginFlush(nowUs);
-    }
-    if (kcp.rttProbe != null) {
-      kcp.rttProbe.beginFlush(nowUs);
-    }
+    kcp.sender.admission.endDeferral(nowUs);
+    kcp.sender.requestProbes(kcp.receiver.acks().isPending(), nowUs);
   }
 
   /** Starts and stops timers at the end of a batch or a flush. */
   void update(long nowUs) {
-    kcp.probe.update(Transmitter.isRemoteWindowClosed(kcp), nowUs);
-    kcp.liveness.updateStall(Transmitter.hasNew(kcp), nowUs);
-    if (kcp.sendLimit != null) {
-      kcp.sendLimit.update(nowUs);
-    }
+    kcp.sender.probe.update(kcp.sender.isRemoteWindowClosed(), nowUs);
+    kcp.sender.liveness.updateStall(kcp.sender.hasNew(), nowUs);
+    kcp.sender.updateLimit(nowUs);
     if (!isWaiting(nowUs)) {
       flushAtUs = Kcp.NO_DEADLINE;
       isDeferred = false;
     } else if (flushAtUs == Kcp.NO_DEADLINE || isDeferred) {
       long atUs = nowUs - Math.floorMod(nowUs, Kcp.US_PER_MS) + delayUs();
-      long opensAtUs = kcp.pacer.opensAtUs();
+      long opensAtUs = kcp.sender.pacer.opensAtUs();
       isDeferred = opensAtUs > atUs && !isUnpacedWaiting(nowUs);
       flushAtUs = isDeferred ? opensAtUs : Math.min(atUs, flushAtUs);
     }
-    kcp.admission.scheduleRetry(nowUs);
+    kcp.sender.admission.scheduleRetry(nowUs);
   }
 
   /** Delayed writes wait for the whole interval, and acknowledgements with them. */
   private int delayUs() {
-    int intervalUs = kcp.config().intervalMs() * Kcp.US_PER_MS;
-    PendingAcks acks = kcp.receiving.acks();
+    int intervalUs = kcp.sender.config.intervalMs() * Kcp.US_PER_MS;
+    PendingAcks acks = kcp.receiver.acks();
     boolean isThin =
-        kcp.config().lossDetection() == LossDetection.TIME && acks.isPending() && acks.isThin();
-    return isThin && !Transmitter.isNewAllowed(kcp)
+        kcp.sender.config.lossDetection() == LossDetection.TIME
+            && acks.isPending()
+            && acks.isThin();
+    return isThin && !kcp.sender.isNewAllowed()
         ? Math.min(intervalUs, THIN_ACK_DELAY_US)
         : intervalUs;
   }
 
   private boolean isWaiting(long nowUs) {
     return isUnpacedWaiting(nowUs)
-        || Transmitter.isNewAllowed(kcp)
-        || kcp.losses.isLossDetected(nowUs) // deferred by the pacer
-        || kcp.losses.isLossSuspected();
+        || kcp.sender.isNewAllowed()
+        || kcp.sender.losses.isLossDetected(nowUs) // deferred by the pacer
+        || kcp.sender.losses.isLossSuspected();
   }
 
   /** Whether something waits that the pacer does not hold back. */
   private boolean isUnpacedWaiting(long nowUs) {
-    return kcp.receiving.acks().isPending()
-        || kcp.receiving.isMovePending()
-        || kcp.advertised.isReviewDue(nowUs);
+    return kcp.receiver.acks().isPending()
+        || kcp.receiver.isMovePending()
+        || kcp.receiver.isReviewDue(nowUs);
   }
 
   /**
@@ -139,8 +133,8 @@ final class FlushSchedule {
    * the pacer opens, not after the interval.
    */
   void continuePacing(long nowUs) {
-    if (Transmitter.isNewAllowed(kcp) && kcp.pacer.isDeferring(nowUs)) {
-      flushAtUs = Math.min(flushAtUs, kcp.pacer.opensAtUs());
+    if (kcp.sender.isNewAllowed() && kcp.sender.pacer.isDeferring(nowUs)) {
+      flushAtUs = Math.min(flushAtUs, kcp.sender.pacer.opensAtUs());
     }
   }
 }

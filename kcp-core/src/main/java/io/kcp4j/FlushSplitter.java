@@ -22,25 +22,25 @@ final class FlushSplitter {
    * @param window the window in force
    * @return how many bytes of new segments make a datagram of this flush, or MAX_VALUE
    */
-  static int split(Kcp kcp, DatagramOutput output, int window, long nowUs) {
-    SendBuffer sending = kcp.sending;
+  static int split(Sender sender, DatagramOutput output, int window, long nowUs) {
+    SendBuffer sending = sender.buffer;
     int queued = sending.queued();
-    int windowRoom = window - Transmitter.inFlight(kcp);
-    boolean isLimited = kcp.sendLimit != null;
-    boolean isPulled = kcp.isSourceReady();
+    int windowRoom = window - sender.inFlight();
+    boolean isLimited = sender.limit != null;
+    boolean isPulled = sender.isSourceReady();
     boolean isOfOneOrigin = queued > 0 != isPulled; // Neither nothing, nor both.
     if (!isOfOneOrigin || queued >= windowRoom || isLimited) {
       return Integer.MAX_VALUE;
     }
     if (isPulled) {
-      return splitPulled(kcp, output, windowRoom, nowUs);
+      return splitPulled(sender, output, windowRoom, nowUs);
     }
-    boolean isStream = kcp.config().delivery() == Delivery.STREAM;
+    boolean isStream = sender.config.delivery() == Delivery.STREAM;
     int headerBytes = isStream ? Segment.HEADER_BYTES : 0;
-    int datagramBytes = kcp.mtuBytes() - headerBytes;
+    int datagramBytes = sender.size.mtuBytes() - headerBytes;
     int limit = MAX_DATAGRAMS * datagramBytes;
     int bytes = queuedBytes(sending, headerBytes, limit);
-    int room = Math.min(windowRoom, kcp.pacer.roomForFlush(bytes, nowUs));
+    int room = Math.min(windowRoom, sender.pacer.roomForFlush(bytes, nowUs));
     if (bytes > limit || queued > room) {
       return Integer.MAX_VALUE;
     }
@@ -56,19 +56,19 @@ final class FlushSplitter {
   }
 
   /** Splits what is pulled from the source: each datagram has one segment. */
-  private static int splitPulled(Kcp kcp, DatagramOutput output, int windowRoom, long nowUs) {
-    int datagramBytes = kcp.mssBytes();
+  private static int splitPulled(Sender sender, DatagramOutput output, int windowRoom, long nowUs) {
+    int datagramBytes = sender.size.mssBytes();
     int limit = MAX_DATAGRAMS * datagramBytes;
-    int bytes = kcp.puller.readyBytes(limit);
+    int bytes = sender.puller().readyBytes(limit);
     if (bytes > limit) {
       return Integer.MAX_VALUE;
     }
-    int room = Math.min(windowRoom, kcp.pacer.roomForFlush(bytes, nowUs));
+    int room = Math.min(windowRoom, sender.pacer.roomForFlush(bytes, nowUs));
     int segments = (bytes + datagramBytes - 1) / datagramBytes;
     if (segments >= room) {
       return Integer.MAX_VALUE;
     }
-    int datagrams = output.splitFlush(kcp.sending.next(), bytes, datagramBytes, room);
+    int datagrams = output.splitFlush(sender.buffer.next(), bytes, datagramBytes, room);
     return datagrams == 0
         ? Integer.MAX_VALUE
         : Segment.HEADER_BYTES + (bytes + datagrams - 1) / datagrams;

@@ -27,25 +27,25 @@ final class InputProcessor {
 
   /** Takes in one datagram; see {@link Kcp#input}. */
   static InputResult input(Kcp kcp, ByteBuf datagram, Origin origin, long nowUs) {
-    if (!kcp.isOpen()) {
+    if (!kcp.sender.isOpen()) {
       return InputResult.SESSION_ENDED;
     }
     if (origin == Origin.NETWORK) {
-      kcp.counters.addDatagramIn(datagram.readableBytes());
+      kcp.sender.counters.addDatagramIn(datagram.readableBytes());
     }
     if (datagram.readableBytes() < Segment.HEADER_BYTES) {
-      return refuse(kcp.counters, InputResult.MALFORMED);
+      return refuse(kcp.sender.counters, InputResult.MALFORMED);
     }
     // Both passes share what is read of the first header: most datagrams have no other.
     long first = Segment.first(datagram, datagram.readerIndex());
     long third = Segment.third(datagram, datagram.readerIndex());
     InputResult result = DatagramValidator.validate(kcp, datagram, first, third, nowUs);
     if (result != InputResult.ACCEPTED) {
-      return refuse(kcp.counters, result);
+      return refuse(kcp.sender.counters, result);
     }
-    if (kcp.tracing != null) {
-      kcp.tracing.at(nowUs);
-      kcp.tracing.datagramReceived(datagram.readableBytes(), origin);
+    if (kcp.sender.tracing != null) {
+      kcp.sender.tracing.at(nowUs);
+      kcp.sender.tracing.datagramReceived(datagram.readableBytes(), origin);
     }
     apply(kcp, datagram, first, third, origin, nowUs);
     return result;
@@ -73,11 +73,11 @@ final class InputProcessor {
    */
   private static void apply(
       Kcp kcp, ByteBuf datagram, long firstLong, long thirdLong, Origin origin, long nowUs) {
-    kcp.advertised.received(nowUs);
+    kcp.receiver.received(nowUs);
     kcp.schedule.datagramReceived(nowUs);
-    int newestUna = kcp.remote.una();
-    int unaBefore = kcp.sending.una();
-    int unacknowledged = kcp.losses.unacknowledged();
+    int newestUna = kcp.sender.remote.una();
+    int unaBefore = kcp.sender.buffer.una();
+    int unacknowledged = kcp.sender.losses.unacknowledged();
     boolean hasReceived = kcp.hasReceived();
     int effects = 0;
     int segments = 0;
@@ -116,15 +116,16 @@ final class InputProcessor {
       first = Segment.first(datagram, next);
       third = Segment.third(datagram, next);
     }
-    kcp.receiving.endDatagram(origin);
-    kcp.counters.add(KcpCounter.SEGMENTS_IN, segments);
+    kcp.receiver.endDatagram(origin);
+    kcp.noteReceived();
+    kcp.sender.counters.add(KcpCounter.SEGMENTS_IN, segments);
     boolean isStale = una - newestUna < 0;
-    int rttSampleUs = kcp.rtt.endDatagram(origin == Origin.NETWORK, nowUs);
+    int rttSampleUs = kcp.sender.rtt.endDatagram(origin == Origin.NETWORK, nowUs);
     acknowledgeBelow(kcp, una, unacknowledged, rttSampleUs, nowUs);
     boolean isFresh =
         (effects & FRESH) != 0
-            || kcp.sending.una() != unaBefore
-            || kcp.losses.unacknowledged() != unacknowledged;
+            || kcp.sender.buffer.una() != unaBefore
+            || kcp.sender.losses.unacknowledged() != unacknowledged;
     if (Segment.cmd(first) == Segment.WINS && next - index > Segment.HEADER_BYTES) {
       boolean hasExactAck = (effects & EXACT_ACK) != 0;
       isStale |= !receiveMessage(kcp, datagram, index, !hasReceived, hasExactAck, nowUs);
@@ -133,33 +134,34 @@ final class InputProcessor {
       endControl(kcp, effects, isStale, nowUs);
     }
     if (!isStale) {
-      kcp.probe.answered();
+      kcp.sender.probe.answered();
     }
-    if (kcp.outage != null && kcp.losses.unacknowledged() == unacknowledged) {
+    if (kcp.sender.outage != null && kcp.sender.losses.unacknowledged() == unacknowledged) {
       endWithoutProgress(kcp, (effects & ANSWER) != 0, nowUs);
     }
-    kcp.isLastInputFresh = !isStale && (isFresh || !kcp.isFreshnessExpected());
+    kcp.isLastInputFresh = !isStale && (isFresh || !kcp.sender.isFreshnessExpected());
   }
 
   /** A datagram that acknowledges nothing may tell that an outage is over. */
   private static void endWithoutProgress(Kcp kcp, boolean isAnswer, long nowUs) {
     if (isAnswer) {
-      kcp.outage.onProbeAnswered(nowUs);
+      kcp.sender.outage.onProbeAnswered(nowUs);
     } else {
-      kcp.outage.onDatagramReceived(nowUs);
+      kcp.sender.outage.onDatagramReceived(nowUs);
     }
   }
 
   /** A WASK, or a WINS, whose window has been taken. */
   private static int window(Kcp kcp, int cmd, int wnd, int length, long nowUs) {
     if (cmd == Segment.WASK) {
-      kcp.advertised.probed();
+      kcp.receiver.probed();
       return 0;
     }
     // The answer to a probe says nothing about the segment.
-    boolean isUpdate = wnd > 0 && !kcp.isProbing();
-    if (length == 0 && kcp.blackHoles != null) {
-      kcp.blackHoles.windowReceived(nowUs);
+    boolean isUpdate = wnd > 0 && !kcp.sender.isProbing();
+    BlackHoleDetector blackHoles = kcp.sender.blackHolesIfAny();
+    if (length == 0 && blackHoles != null) {
+      blackHoles.windowReceived(nowUs);
     }
     return isUpdate ? WINDOW_UPDATE : 0;
   }
@@ -167,11 +169,11 @@ final class InputProcessor {
   private static void endControl(Kcp kcp, int effects, boolean isStale, long nowUs) {
     boolean isWindowUpdate = (effects & WINDOW_UPDATE) != 0 && !isStale;
     if (isWindowUpdate) {
-      kcp.events.windowUpdated();
+      kcp.sender.events.windowUpdated();
     }
-    if ((effects & EXACT_ACK) != 0 && kcp.sendLimit != null) {
-      resetBackOff(kcp, nowUs); // It was held back here.
-    } else if (isWindowUpdate && !kcp.isOutageProbed()) {
+    if ((effects & EXACT_ACK) != 0 && kcp.sender.limit != null) {
+      kcp.sender.resetBackOff(nowUs); // It was held back here.
+    } else if (isWindowUpdate && !kcp.sender.isOutageProbed()) {
       sendOldestAgain(kcp, nowUs);
     }
   }
@@ -191,7 +193,7 @@ final class InputProcessor {
       return true;
     }
     kcp.makeExtension();
-    return kcp.extension.received(datagram, message, length, begins, hasExactAck, nowUs);
+    return kcp.sender.extension.received(datagram, message, length, begins, hasExactAck, nowUs);
   }
 
   /**
@@ -202,21 +204,15 @@ final class InputProcessor {
     int sn = Segment.sn(second);
     int ts = Segment.ts(second);
     boolean isExact =
-        wasSent(kcp, sn, ts) || (kcp.sendLimit != null && kcp.sendLimit.hasSent(sn, ts));
+        kcp.sender.wasSent(sn, ts)
+            || (kcp.sender.limit != null && kcp.sender.limit.hasSent(sn, ts));
     if (isExact) {
       kcp.isPeerProven |= isFirst || kcp.isProofAwaited();
-      if (kcp.extension != null) {
-        kcp.extension.acknowledged(sn, ts);
+      if (kcp.sender.extension != null) {
+        kcp.sender.extension.acknowledged(sn, ts);
       }
     }
     return isExact;
-  }
-
-  /** Whether a segment in flight was sent first or last with this timestamp. */
-  static boolean wasSent(Kcp kcp, int sn, int ts) {
-    int index = kcp.sending.index(sn);
-    return kcp.sending.isAwaited(sn)
-        && (kcp.losses.firstTs(index) == ts || kcp.losses.isLastTransmission(index, ts));
   }
 
   /**
@@ -224,38 +220,37 @@ final class InputProcessor {
    * side, sent back: what only it says counts as older than all before; protocol.md 2.7.
    */
   private static int una(Kcp kcp, int ts, int una, long nowUs) {
-    int newest = kcp.remote.una();
-    boolean isOwn = kcp.timestamps.isOfOwnClock(ts, kcp.timestamps.at(nowUs));
+    int newest = kcp.sender.remote.una();
+    boolean isOwn = kcp.sender.timestamps.isOfOwnClock(ts, kcp.sender.timestamps.at(nowUs));
     return isOwn && una - newest > 0 ? newest - 1 : una;
   }
 
   private static void updateRemoteWindow(Kcp kcp, int una, int wnd) {
-    if (kcp.remote.update(una, wnd, kcp.sending)) {
-      kcp.windowOpened = Transmitter.hasNew(kcp);
+    if (kcp.sender.remote.update(una, wnd, kcp.sender.buffer)) {
+      kcp.windowOpened = kcp.sender.hasNew();
     }
   }
 
   private static int push(
       Kcp kcp, long first, long second, ByteBuf datagram, int index, int length, long nowUs) {
-    int next = kcp.receiving.next();
+    int next = kcp.receiver.next();
     int payload = index + Segment.HEADER_BYTES;
     int frg = Segment.frg(first);
     int sn = Segment.sn(second);
     int ts = Segment.ts(second);
-    PeerClock peerClock = kcp.timestamps.peerClock();
+    PeerClock peerClock = kcp.sender.timestamps.peerClock();
     if (peerClock != null && !peerClock.isPossible(ts, nowUs)) {
-      kcp.counters.add(KcpCounter.FOREIGN_TIMESTAMP, 1);
+      kcp.sender.counters.add(KcpCounter.FOREIGN_TIMESTAMP, 1);
       return 0;
     }
-    if (kcp.receiving.push(sn, ts, frg, datagram, payload, length)) {
-      kcp.advertised.accepted(length);
+    if (kcp.receiver.push(sn, ts, frg, datagram, payload, length)) {
       if (peerClock != null) {
         peerClock.taken(ts, nowUs);
       }
     }
     kcp.failOnBadFragments();
-    boolean isNew = kcp.receiving.next() != next;
-    return kcp.timestamps.takePeer(ts, isNew, nowUs) || isNew ? FRESH : 0;
+    boolean isNew = kcp.receiver.next() != next;
+    return kcp.sender.timestamps.takePeer(ts, isNew, nowUs) || isNew ? FRESH : 0;
   }
 
   /**
@@ -269,33 +264,25 @@ final class InputProcessor {
     boolean isExact =
         (kcp.takesMessages() || !kcp.isPeerProven) && isExact(kcp, second, (effects & ACK) == 0);
     int own = isExact ? ACK | EXACT_ACK : ACK;
-    int nowTs = kcp.timestamps.at(nowUs);
-    SendBuffer sending = kcp.sending;
+    int nowTs = kcp.sender.timestamps.at(nowUs);
+    SendBuffer sending = kcp.sender.buffer;
     if (!sending.isAwaited(sn)) { // As a challenge never is.
-      return takeAnswer(kcp, ts, nowTs, nowUs) ? own | FRESH | ANSWER : own;
+      return kcp.sender.takeAnswer(ts, nowTs, nowUs) ? own | FRESH | ANSWER : own;
     }
     int index = sending.index(sn);
-    boolean genuine = kcp.losses.wasSentAt(index, ts);
-    int rttUs = kcp.losses.rttUs(index, ts, nowTs, nowUs);
-    if (kcp.events.isActive()) {
-      DeliveredTransmission delivered = delivered(kcp.losses, index, ts, genuine);
-      kcp.events.acknowledged(sn, sending.bytes(index), delivered, nowUs);
+    boolean genuine = kcp.sender.losses.wasSentAt(index, ts);
+    int rttUs = kcp.sender.losses.rttUs(index, ts, nowTs, nowUs);
+    if (kcp.sender.events.isActive()) {
+      DeliveredTransmission delivered = delivered(kcp.sender.losses, index, ts, genuine);
+      kcp.sender.events.acknowledged(sn, sending.bytes(index), delivered, nowUs);
     }
     sending.acknowledge(sn, ts, rttUs, nowUs);
     if (genuine) {
-      kcp.rtt.note(rttUs, nowUs);
+      kcp.sender.rtt.note(rttUs, nowUs);
     } else {
-      kcp.counters.add(KcpCounter.INVALID_TIMESTAMP, 1);
+      kcp.sender.counters.add(KcpCounter.INVALID_TIMESTAMP, 1);
     }
     return own;
-  }
-
-  private static boolean takeAnswer(Kcp kcp, int ts, int nowTs, long nowUs) {
-    boolean isAnswer = kcp.probe.takeAnswer(ts, nowTs);
-    if (isAnswer && kcp.rttProbe != null) {
-      kcp.rttProbe.onAnswer(ts, nowUs);
-    }
-    return isAnswer;
   }
 
   private static DeliveredTransmission delivered(
@@ -319,10 +306,10 @@ final class InputProcessor {
    */
   private static void acknowledgeBelow(
       Kcp kcp, int una, int unacknowledged, int rttSampleUs, long nowUs) {
-    SendBuffer sending = kcp.sending;
-    LossDetector losses = kcp.losses;
+    SendBuffer sending = kcp.sender.buffer;
+    LossDetector losses = kcp.sender.losses;
     int unaBefore = sending.una();
-    boolean isReported = kcp.events.isActive();
+    boolean isReported = kcp.sender.events.isActive();
     if (isReported) {
       reportBelow(kcp, una, nowUs);
     } else if (una - unaBefore <= 0 && losses.unacknowledged() == unacknowledged) {
@@ -338,22 +325,23 @@ final class InputProcessor {
     int acknowledged = unacknowledged - losses.unacknowledged();
     if (acknowledged != 0) {
       losses.endInput(nowUs);
-      kcp.liveness.progress(nowUs);
-      if (kcp.outage != null) {
-        kcp.outage.onAcknowledged(nowUs);
+      kcp.sender.liveness.progress(nowUs);
+      if (kcp.sender.outage != null) {
+        kcp.sender.outage.onAcknowledged(nowUs);
       }
-      kcp.pacer.acknowledged(acknowledged, nowUs);
+      kcp.sender.pacer.acknowledged(acknowledged, nowUs);
     }
     boolean advanced = sending.una() != unaBefore;
     if (isReported) {
       int inFlight = losses.unacknowledged();
-      kcp.events.endInput(rttSampleUs, advanced, inFlight, kcp.remote.segments(), nowUs);
+      kcp.sender.events.endInput(
+          rttSampleUs, advanced, inFlight, kcp.sender.remote.segments(), nowUs);
     }
     if (advanced) {
-      resetBackOff(kcp, nowUs);
+      kcp.sender.resetBackOff(nowUs);
     }
-    if (advanced || (acknowledged != 0 && kcp.events.isWindowSelective())) {
-      kcp.windowOpened = Transmitter.hasNew(kcp);
+    if (advanced || (acknowledged != 0 && kcp.sender.events.isWindowSelective())) {
+      kcp.windowOpened = kcp.sender.hasNew();
     }
   }
 
@@ -363,31 +351,24 @@ final class InputProcessor {
    * leaves once in a second, and its back-off goes on.
    */
   private static void sendOldestAgain(Kcp kcp, long nowUs) {
-    int una = kcp.sending.una();
-    if (una != kcp.firstSn) {
-      resetBackOff(kcp, nowUs);
-    } else if (kcp.sending.isAwaited(una)) {
-      int first = kcp.sending.index(una);
-      if (kcp.losses.isRested(first, kcp.timestamps.at(nowUs))) {
-        kcp.losses.expire(first, nowUs);
+    int una = kcp.sender.buffer.una();
+    if (una != kcp.sender.firstSn) {
+      kcp.sender.resetBackOff(nowUs);
+    } else if (kcp.sender.buffer.isAwaited(una)) {
+      int first = kcp.sender.buffer.index(una);
+      if (kcp.sender.losses.isRested(first, kcp.sender.timestamps.at(nowUs))) {
+        kcp.sender.losses.expire(first, nowUs);
       }
     }
   }
 
-  private static void resetBackOff(Kcp kcp, long nowUs) {
-    SendBuffer sending = kcp.sending;
-    if (kcp.losses.unacknowledged() > 0) {
-      kcp.losses.resetBackOff(sending.index(sending.una()), nowUs);
-    }
-  }
-
   private static void reportBelow(Kcp kcp, int una, long nowUs) {
-    SendBuffer sending = kcp.sending;
+    SendBuffer sending = kcp.sender.buffer;
     for (int sn = sending.una(); sn - una < 0; sn++) {
       if (sending.isAwaited(sn)) {
         int index = sending.index(sn);
-        DeliveredTransmission delivered = deliveredWithoutEcho(kcp.losses, index);
-        kcp.events.acknowledged(sn, sending.bytes(index), delivered, nowUs);
+        DeliveredTransmission delivered = deliveredWithoutEcho(kcp.sender.losses, index);
+        kcp.sender.events.acknowledged(sn, sending.bytes(index), delivered, nowUs);
       }
     }
   }

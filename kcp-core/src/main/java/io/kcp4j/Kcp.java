@@ -1,7 +1,6 @@
 package io.kcp4j;
 
 import io.kcp4j.congestion.CongestionControl;
-import io.kcp4j.congestion.Pacer;
 import io.netty.buffer.ByteBuf;
 import java.lang.invoke.VarHandle;
 import java.util.Objects;
@@ -41,43 +40,16 @@ public final class Kcp {
   /** Timestamps on the wire and durations in {@link KcpConfig} count milliseconds. */
   static final int US_PER_MS = 1_000;
 
-  // The parts. They find each other here, so that none has to hold references to many others.
-
   private final int conv;
-  final Timestamps timestamps;
-  final int firstSn;
-  final KcpCounters counters;
-  private final MemoryAccount memory;
-  final RttEstimator rtt = new RttEstimator();
-  final LossDetector losses;
-  final Liveness liveness = new Liveness(this);
-  final Pacer pacer = new Pacer();
-  final WindowProbe probe = new WindowProbe();
-  final SendBuffer sending;
-  final ReceiveBuffer receiving;
-  final RemoteWindow remote;
-  final AdvertisedWindow advertised = new AdvertisedWindow(this);
-  final SendAdmission admission = new SendAdmission(this);
-  final SegmentEvents events;
+  final Sender sender;
+  final ReceiveBuffer receiver;
   final FlushSchedule schedule = new FlushSchedule(this);
 
   /** Shared by the sessions of the thread. */
-  final SegmentWriter writer;
-
-  /** Null while there is no source. */
-  SegmentPuller puller;
-
-  /** Null while there is no tracer. */
-  Tracing tracing;
-
-  /** Null while there is no extension. */
-  KcpExtension extension;
+  private final Flush flush;
 
   /** Makes the extension; null unless that waits for a message of the peer. */
   private Supplier<? extends KcpExtension> answering;
-
-  /** Null unless what is sent is limited. */
-  SendLimit sendLimit;
 
   /** See {@link #isPeerProven}. */
   boolean isPeerProven;
@@ -87,25 +59,6 @@ public final class Kcp {
 
   /** See {@link #isLastInputFresh}. */
   boolean isLastInputFresh;
-
-  /** Null before the first outage. */
-  Outage outage;
-
-  /** Null before the first write after a pause, or the first outage. */
-  RttProbe rttProbe;
-
-  /** Null until a large segment has been lost often. */
-  BlackHoleDetector blackHoles;
-
-  private boolean closed;
-  private KcpConfig config;
-
-  // Less than a datagram's size: 16 bits.
-
-  private char overheadBytes;
-
-  /** What datagrams leave free for the offer of the extension. */
-  private char reservedBytes;
 
   /**
    * Makes a session.
@@ -122,27 +75,19 @@ public final class Kcp {
 
   /** Makes a session whose first sequence number, both ways, is not 0: for tests near the wrap. */
   Kcp(int conv, KcpConfig config, KcpContext context, int tsOrigin, int firstSn) {
+    Objects.requireNonNull(config, "config");
     this.conv = conv;
-    this.config = Objects.requireNonNull(config, "config");
-    timestamps = new Timestamps(tsOrigin);
-    this.firstSn = firstSn;
-    counters = new KcpCounters(context.total());
+    ThreadContext thread = context.thread();
+    MemoryAccount memory = new MemoryAccount(context);
+    KcpCounters counters = new KcpCounters(context.total());
+    RttEstimator rtt = new RttEstimator();
     Redundancy redundancy = new Redundancy(rtt);
-    losses = LossDetector.of(config, rtt, redundancy, counters);
-    memory = new MemoryAccount(context);
-    sending = new SendBuffer(memory, losses, firstSn);
-    receiving = ReceiveBuffer.of(memory, redundancy, counters, config, firstSn);
-    remote = new RemoteWindow(firstSn);
-    events = new SegmentEvents(this);
-    writer = context.rings().writer;
-    configureParts();
-  }
-
-  /** Most parts look up the settings here. */
-  private void configureParts() {
-    rtt.configure(config);
-    losses.configure(config);
-    pacer.configure(config.rateLimit(), config.intervalMs(), config.maxBurst(), maxPacketBytes());
+    LossDetector losses = LossDetector.of(config, rtt, redundancy, counters);
+    SendBuffer buffer = new SendBuffer(memory, losses, thread.sendRings, firstSn);
+    Timestamps timestamps = new Timestamps(tsOrigin);
+    sender = new Sender(config, memory, rtt, losses, buffer, timestamps, counters, firstSn);
+    receiver = ReceiveBuffer.of(memory, thread.queueRings, redundancy, counters, config, firstSn);
+    flush = thread.flush;
   }
 
   /** The conversation id. */
@@ -152,17 +97,12 @@ public final class Kcp {
 
   /** The settings in force. */
   public KcpConfig config() {
-    return config;
+    return sender.config;
   }
 
   /** The largest payload of a segment, in bytes: the MTU less all headers. */
   public int mssBytes() {
-    return mtuBytes() - Segment.HEADER_BYTES;
-  }
-
-  /** The largest datagram that is written, in bytes, without what is reserved. */
-  int mtuBytes() {
-    return maxPacketBytes() - overheadBytes - reservedBytes;
+    return sender.size.mssBytes();
   }
 
   /**
@@ -171,42 +111,18 @@ public final class Kcp {
    */
   @Unstable
   public int maxPacketBytes() {
-    return Math.min(config.mtuBytes(), mtuLimitBytes());
-  }
-
-  private int mtuLimitBytes() {
-    return blackHoles == null ? KcpConfig.MAX_MTU_BYTES : blackHoles.mtuLimitBytes;
-  }
-
-  /**
-   * The largest datagram that every path takes, in bytes, without what the layers below add;
-   * MAX_VALUE if there are no larger ones.
-   */
-  int smallDatagramBytes() {
-    return maxPacketBytes() > BlackHoleDetector.BASE_MTU_BYTES
-        ? BlackHoleDetector.BASE_MTU_BYTES - overheadBytes
-        : Integer.MAX_VALUE;
-  }
-
-  /** The size of the packet of the segment at {@code index}, if that is alone in it, in bytes. */
-  int packetBytes(int index) {
-    return sending.bytes(index) + overheadBytes;
+    return sender.size.maxPacketBytes();
   }
 
   /** What datagrams leave free for the offer of the extension, in bytes. */
   @Unstable
   public int reservedBytes() {
-    return reservedBytes;
-  }
-
-  /** The bytes that the layers below add to each datagram. */
-  int overheadBytes() {
-    return overheadBytes;
+    return sender.size.reservedBytes();
   }
 
   /** Why the session cannot go on, or null while it can. */
   public KcpFailure failure() {
-    return liveness.failure();
+    return sender.liveness.failure();
   }
 
   /**
@@ -215,18 +131,14 @@ public final class Kcp {
    * 1,200 bytes and has been lost often. Else empty.
    */
   public String lossDetail() {
+    BlackHoleDetector blackHoles = sender.blackHolesIfAny();
     return blackHoles == null ? "" : blackHoles.lossDetail();
-  }
-
-  /** Whether the session has neither failed nor been closed. */
-  boolean isOpen() {
-    return !closed && failure() == null;
   }
 
   /** Fails the session if fragments have come that do not count down. */
   void failOnBadFragments() {
-    if (receiving.isViolated()) {
-      liveness.fail(KcpFailure.PROTOCOL_VIOLATION);
+    if (receiver.isViolated()) {
+      sender.liveness.fail(KcpFailure.PROTOCOL_VIOLATION);
     }
   }
 
@@ -245,55 +157,55 @@ public final class Kcp {
    */
   @Unstable
   public void limitSending(SendAllowance allowance) {
-    sendLimit = new SendLimit(this, allowance);
-    receiving.limitUnread(true);
+    sender.limit = new AmplificationLimit(allowance, sender.counters);
+    receiver.limitUnread(true);
   }
 
   /** Challenges the path with the next flush, if that is limited and nothing is in flight. */
   @Unstable
   public void challengePath() {
-    if (sendLimit != null) {
-      sendLimit.requestChallenge();
+    if (sender.limit != null) {
+      sender.limit.requestChallenge();
     }
   }
 
   /** Ends the limit. What it has held back leaves with the next flush. */
   @Unstable
   public void endSendLimit() {
-    boolean wasClosed = advertised.isClosed();
-    sendLimit = null;
-    receiving.limitUnread(false);
-    advertised.updateIfOpened(wasClosed);
-    windowOpened = Transmitter.hasNew(this);
+    boolean wasClosed = receiver.isClosed();
+    sender.limit = null;
+    receiver.limitUnread(false);
+    receiver.updateIfOpened(wasClosed);
+    windowOpened = sender.hasNew();
   }
 
   /** The smoothed round-trip time, in microseconds; 0 before it was measured. */
   @Unstable
   public int srttUs() {
-    return rtt.srttUs();
+    return sender.rtt.srttUs();
   }
 
   /** The variation of the round-trip time, in microseconds; 0 before it was measured. */
   @Unstable
   public int rttVarUs() {
-    return rtt.rttVarUs();
+    return sender.rtt.rttVarUs();
   }
 
   /** Whether the congestion control knows of a queue that stands on the path. */
   @Unstable
   public boolean isQueueStanding() {
-    return events.isQueueStanding();
+    return sender.events.isQueueStanding();
   }
 
   /** What the session holds of the memory budget. */
   @Unstable
   public MemoryAccount memory() {
-    return memory;
+    return sender.memory;
   }
 
   /** The counters of this session. */
   public KcpCounters counters() {
-    return counters;
+    return sender.counters;
   }
 
   /**
@@ -303,7 +215,18 @@ public final class Kcp {
    */
   public KcpStats stats() {
     VarHandle.acquireFence(); // Nothing below may be taken from an earlier call of the same thread.
-    return KcpStats.of(this);
+    return new KcpStats(
+        sender.rtt.srttUs(),
+        sender.rtt.rttVarUs(),
+        sender.losses.timeoutUs(),
+        sender.events.controlWindow(),
+        sender.remote.segments(),
+        sender.losses.unacknowledged(),
+        sender.buffer.queued(),
+        sender.size.maxPacketBytes(),
+        (long) sender.buffer.heldBytes() + receiver.heldBytes(),
+        sender.events.stats(),
+        sender.counters.copy());
   }
 
   /**
@@ -311,9 +234,9 @@ public final class Kcp {
    * before is not reported.
    */
   public void tracer(KcpTracer tracer) {
-    Tracing before = tracing;
-    tracing = tracer == null ? null : new Tracing(tracer, this);
-    events.updateSamples();
+    Tracing before = sender.tracing;
+    sender.tracing = tracer == null ? null : new Tracing(tracer, sender);
+    sender.events.updateSamples();
     if (before != null) {
       before.closed();
     }
@@ -322,13 +245,13 @@ public final class Kcp {
   /** The tracer, or null. */
   @Unstable
   public KcpTracer tracer() {
-    return tracing == null ? null : tracing.tracer();
+    return sender.tracing == null ? null : sender.tracing.tracer();
   }
 
   /** The time of the last input or flush, in microseconds; 0 without a tracer. */
   @Unstable
   public long tracedAtUs() {
-    return tracing == null ? 0 : tracing.nowUs();
+    return sender.tracing == null ? 0 : sender.tracing.nowUs();
   }
 
   /**
@@ -339,12 +262,12 @@ public final class Kcp {
    */
   @Unstable
   public void extension(KcpExtension extension) {
-    KcpExtension before = this.extension;
-    this.extension = extension;
+    KcpExtension before = sender.extension;
+    sender.extension = extension;
     try {
-      reconfigure(config);
+      reconfigure(sender.config);
     } catch (IllegalArgumentException e) {
-      this.extension = before;
+      sender.extension = before;
       throw e;
     }
   }
@@ -365,7 +288,7 @@ public final class Kcp {
   @Unstable
   public void makeExtension() {
     if (answering != null) {
-      extension = answering.get();
+      sender.extension = answering.get();
       answering = null;
     }
   }
@@ -375,42 +298,28 @@ public final class Kcp {
    * go on with the session of another process that had the same address before.
    */
   boolean isProofAwaited() {
-    return extension != null && !isPeerProven && extension.isOffering();
+    return sender.extension != null && !isPeerProven && sender.extension.isOffering();
   }
 
   /** Whether messages of the peer are received. */
   boolean takesMessages() {
-    return extension != null || answering != null;
+    return sender.extension != null || answering != null;
   }
 
   /** Whether a message of the extension has to leave now. */
   boolean isExtensionDue(long nowUs) {
-    return isMessageAllowed() && extension.isDue(nowUs);
+    return sender.isMessageAllowed() && sender.extension.isDue(nowUs);
   }
 
   /** When a message of the extension has to leave, or {@link #NO_DEADLINE}. */
   long extensionDeadlineUs() {
-    return isMessageAllowed() ? extension.deadlineUs() : NO_DEADLINE;
-  }
-
-  private boolean isMessageAllowed() {
-    return extension != null && (sendLimit == null || sendLimit.isMessageAllowed());
-  }
-
-  /** When the path has to be challenged, or {@link #NO_DEADLINE}. */
-  long challengeAtUs() {
-    return sendLimit == null ? NO_DEADLINE : sendLimit.deadlineUs();
+    return sender.isMessageAllowed() ? sender.extension.deadlineUs() : NO_DEADLINE;
   }
 
   /** How long an acknowledgement of what is sent now may take, in microseconds. */
   @Unstable
   public int probeTimeoutUs() {
-    return losses.timeoutUs();
-  }
-
-  /** Whether a probe is unanswered. */
-  boolean isProbing() {
-    return probe.isUnanswered() || (blackHoles != null && blackHoles.isProbing());
+    return sender.losses.timeoutUs();
   }
 
   /**
@@ -419,11 +328,7 @@ public final class Kcp {
    */
   @Unstable
   public void retransmitFirst(long nowUs) {
-    if (losses.unacknowledged() > 0) {
-      int first = sending.index(sending.una());
-      losses.resetBackOff(first, nowUs);
-      losses.expire(first, nowUs);
-    }
+    sender.retransmitFirst(nowUs);
   }
 
   /**
@@ -433,13 +338,13 @@ public final class Kcp {
    */
   @Unstable
   public long unacknowledgedSinceUs() {
-    return losses.unacknowledged() == 0 ? NO_DEADLINE : liveness.progressAtUs();
+    return sender.losses.unacknowledged() == 0 ? NO_DEADLINE : sender.liveness.progressAtUs();
   }
 
   /** Whether something has been sent that the peer has to answer, and has not answered yet. */
   @Unstable
   public boolean isAnswerAwaited() {
-    return losses.unacknowledged() > 0 || probe.isUnanswered();
+    return sender.losses.unacknowledged() > 0 || sender.probe.isUnanswered();
   }
 
   /**
@@ -448,31 +353,31 @@ public final class Kcp {
    */
   @Unstable
   public int acceptedBytes() {
-    return advertised.acceptedBytes();
+    return receiver.acceptedBytes();
   }
 
   /** The lowest sequence number that the peer may still lack. */
   @Unstable
   public int sendUna() {
-    return sending.una();
+    return sender.buffer.una();
   }
 
   /** A number that changes whenever something new is acknowledged, or received in order. */
   @Unstable
   public int progress() {
-    return sending.una() + receiving.next();
+    return sender.buffer.una() + receiver.next();
   }
 
   /** Whether all that was written has been sent at least once. */
   @Unstable
   public boolean isAllSent() {
-    return sending.queued() == 0 && isSourceEmpty();
+    return sender.buffer.queued() == 0 && sender.isSourceEmpty();
   }
 
   /** How many segments are queued or in flight. */
   @Unstable
   public int segmentsToSend() {
-    return sending.queued() + losses.unacknowledged();
+    return sender.buffer.queued() + sender.losses.unacknowledged();
   }
 
   /**
@@ -483,43 +388,44 @@ public final class Kcp {
    */
   @Unstable
   public int sendEnd(boolean hasMore) {
-    return sending.next() + sending.queued() + (hasMore || !isSourceEmpty() ? UNREACHED : 0);
+    SendBuffer buffer = sender.buffer;
+    return buffer.next() + buffer.queued() + (hasMore || !sender.isSourceEmpty() ? UNREACHED : 0);
   }
 
   /** The sequence number of the next segment to be sent for the first time. */
   @Unstable
   public int sendNext() {
-    return sending.next();
+    return sender.buffer.next();
   }
 
   /** Whether not all below {@code sn}, or just that, has been received in order. */
   @Unstable
   public boolean isPossibleEnd(int sn) {
-    return sn - receiving.next() >= 0;
+    return sn - receiver.next() >= 0;
   }
 
   /** Whether everything below {@code sn} has been received. */
   @Unstable
   public boolean isReceivedInOrder(int sn) {
-    return receiving.next() - sn >= 0;
+    return receiver.next() - sn >= 0;
   }
 
   /** The number of the next segment that is expected in order. */
   @Unstable
   public int receiveNext() {
-    return receiving.next();
+    return receiver.next();
   }
 
   /** Whether anything has been received in order. */
   @Unstable
   public boolean hasReceived() {
-    return receiving.next() != firstSn;
+    return receiver.next() != sender.firstSn;
   }
 
   /** Whether everything below {@code sn} has been received, and taken by the reader. */
   @Unstable
   public boolean isReceivedBelow(int sn) {
-    return receiving.next() - sn >= 0 && !receiving.hasUnread();
+    return receiver.next() - sn >= 0 && !receiver.hasUnread();
   }
 
   /**
@@ -528,18 +434,18 @@ public final class Kcp {
    */
   @Unstable
   public void forgetStall() {
-    liveness.forgetStall();
+    sender.liveness.forgetStall();
   }
 
   /** See {@link KcpExtension#isPeerDone}. */
   @Unstable
   public boolean isPeerDone() {
-    return extension != null && extension.isPeerDone();
+    return sender.isPeerDone();
   }
 
   /** {@link #reconfigure(KcpConfig, int)} with the overhead as before. */
   public void reconfigure(KcpConfig config) {
-    reconfigure(config, overheadBytes);
+    reconfigure(config, sender.size.overheadBytes());
   }
 
   /**
@@ -555,16 +461,16 @@ public final class Kcp {
    *     then, nor if the congestion control cannot be made
    */
   public void reconfigure(KcpConfig config, int overheadBytes) {
-    reconfigure(config, overheadBytes, mtuLimitBytes());
+    reconfigure(config, overheadBytes, sender.size.pathMtuBytes());
   }
 
-  private void reconfigure(KcpConfig config, int overheadBytes, int mtuLimitBytes) {
-    this.config.checkSuccessor(config);
-    int roomBytesBefore = mssBytes() + reservedBytes;
-    int mtuBytes = Math.min(config.mtuBytes(), mtuLimitBytes);
+  private void reconfigure(KcpConfig config, int overheadBytes, int pathMtuBytes) {
+    sender.config.checkSuccessor(config);
+    int roomBytesBefore = sender.size.mssBytes() + sender.size.reservedBytes();
+    int mtuBytes = Math.min(config.mtuBytes(), pathMtuBytes);
     fitExtension(mtuBytes - overheadBytes - Segment.HEADER_BYTES);
     try {
-      apply(config, overheadBytes, mtuLimitBytes);
+      apply(config, overheadBytes, pathMtuBytes);
     } catch (RuntimeException | Error e) {
       fitExtension(roomBytesBefore);
       throw e;
@@ -572,105 +478,42 @@ public final class Kcp {
   }
 
   private void fitExtension(int roomBytes) {
-    if (extension != null) {
-      extension.fit(roomBytes);
+    if (sender.extension != null) {
+      sender.extension.fit(roomBytes);
     }
   }
 
-  private void apply(KcpConfig config, int overheadBytes, int mtuLimitBytes) {
-    int reservedBytes = extension == null ? 0 : extension.reservedBytes();
-    int mtuBytes = Math.min(config.mtuBytes(), mtuLimitBytes);
+  private void apply(KcpConfig config, int overheadBytes, int pathMtuBytes) {
+    int reservedBytes = sender.extension == null ? 0 : sender.extension.reservedBytes();
+    int mtuBytes = Math.min(config.mtuBytes(), pathMtuBytes);
     KcpConfig.checkOverhead(mtuBytes, overheadBytes + reservedBytes);
-    int mssBytesBefore = mssBytes();
+    int mssBytesBefore = sender.size.mssBytes();
     int mssBytes = mtuBytes - Segment.HEADER_BYTES - overheadBytes - reservedBytes;
-    CongestionControl next = events.successor(config, mssBytes);
+    CongestionControl next = sender.events.successor(config, mssBytes);
     boolean isStream = config.delivery() == Delivery.STREAM;
-    if (mssBytes < mssBytesBefore && isStream && !closed) {
-      sending.resegment(mssBytes);
+    if (mssBytes < mssBytesBefore && isStream && !sender.isClosed()) {
+      sender.buffer.resegment(mssBytes);
     }
-    this.config = config;
-    this.overheadBytes = (char) overheadBytes;
-    this.reservedBytes = (char) reservedBytes;
-    if (blackHoles != null) {
-      blackHoles.mtuLimitBytes = mtuLimitBytes;
-    }
-    advertised.configure();
-    configureParts();
-    events.use(next, mssBytesBefore);
-  }
-
-  /**
-   * Whether segments may be lost since they are large. While the path is not validated, the limit
-   * may be the reason.
-   */
-  boolean isBlackHolePossible() {
-    return smallDatagramBytes() != Integer.MAX_VALUE && sendLimit == null;
-  }
-
-  /** A segment has timed out: an outage begins if nothing is acknowledged for a timeout. */
-  void timedOut(long nowUs) {
-    if (nowUs - liveness.progressAtUs() < losses.timeoutUs()) {
-      return;
-    }
-    if (outage == null) {
-      outage = new Outage(this);
-    }
-    outage.begin(nowUs);
-  }
-
-  /**
-   * Whether there is an outage that has lasted until its first probe. Then any datagram has the
-   * oldest segment sent again, at a rate that replays cannot raise.
-   */
-  boolean isOutageProbed() {
-    return outage != null && outage.isProbing();
-  }
-
-  /** When a probe is due in an outage, or {@link #NO_DEADLINE}. */
-  long outageProbeAtUs() {
-    return outage == null ? NO_DEADLINE : outage.deadlineUs();
-  }
-
-  /** New segments have left: those that are far apart give few samples of the round-trip time. */
-  void sentNew(long nowUs) {
-    if (rttProbe != null || rtt.isStale(nowUs)) {
-      rttProbe().sentNew(nowUs);
-    }
-  }
-
-  /** The probes of the round-trip time, which are made if there are none. */
-  RttProbe rttProbe() {
-    if (rttProbe == null) {
-      rttProbe = new RttProbe(this);
-    }
-    return rttProbe;
-  }
-
-  /** When the round-trip time is probed, or {@link #NO_DEADLINE}. */
-  long rttProbeAtUs() {
-    return rttProbe == null ? NO_DEADLINE : rttProbe.deadlineUs();
-  }
-
-  /** The detector, which is made if there is none. */
-  BlackHoleDetector blackHoles() {
-    if (blackHoles == null) {
-      blackHoles = new BlackHoleDetector(this);
-    }
-    return blackHoles;
+    sender.size.set(config.mtuBytes(), pathMtuBytes, overheadBytes, reservedBytes);
+    receiver.configure(config);
+    sender.configure(config);
+    sender.events.use(next, mssBytesBefore);
   }
 
   /** Sends no more large datagrams if the path drops them. */
   private void shrinkAtBlackHole() {
-    boolean isLarge = smallDatagramBytes() != Integer.MAX_VALUE;
-    boolean hasRoom = smallDatagramBytes() - reservedBytes > Segment.HEADER_BYTES;
-    if (!isLarge || !hasRoom || !blackHoles.isDetected()) {
+    BlackHoleDetector blackHoles = sender.blackHolesIfAny();
+    if (blackHoles == null || !blackHoles.isDetected() || !sender.size.hasLargePackets()) {
+      return;
+    }
+    if (sender.size.smallDatagramBytes() - sender.size.reservedBytes() <= Segment.HEADER_BYTES) {
       return;
     }
     try {
-      reconfigure(config, overheadBytes, BlackHoleDetector.BASE_MTU_BYTES);
-      counters.add(KcpCounter.MTU_BLACK_HOLES, 1);
+      reconfigure(sender.config, sender.size.overheadBytes(), BlackHoleDetector.BASE_MTU_BYTES);
+      sender.counters.add(KcpCounter.MTU_BLACK_HOLES, 1);
     } catch (OutOfMemoryError e) { // Again with the next flush.
-      admission.allocationFailed();
+      sender.admission.allocationFailed();
     }
   }
 
@@ -703,7 +546,7 @@ public final class Kcp {
   /** When a datagram was taken in last, in microseconds: now, for a sink that takes its payload. */
   @Unstable
   public long inputAtUs() {
-    return advertised.lastReceivedAtUs();
+    return receiver.receivedAtUs();
   }
 
   /**
@@ -713,7 +556,7 @@ public final class Kcp {
    */
   @Unstable
   public void checkPeerTimestamps(long nowUs) {
-    timestamps.checkPeer(nowUs);
+    sender.timestamps.checkPeer(nowUs);
   }
 
   /**
@@ -722,14 +565,14 @@ public final class Kcp {
    */
   @Unstable
   public boolean takePeerJump() {
-    PeerClock peerClock = timestamps.peerClock();
+    PeerClock peerClock = sender.timestamps.peerClock();
     return peerClock != null && peerClock.takeJump();
   }
 
   /** The peer is the one of the session: its next PUSH may have any newer timestamp. */
   @Unstable
   public void acceptPeerJump() {
-    timestamps.peerClock().acceptJump();
+    sender.timestamps.peerClock().acceptJump();
   }
 
   /**
@@ -738,7 +581,7 @@ public final class Kcp {
    */
   @Unstable
   public void timestampsAreRandom() {
-    timestamps.random();
+    sender.timestamps.random();
   }
 
   /**
@@ -749,15 +592,12 @@ public final class Kcp {
    */
   @Unstable
   public void keepTimestampsApart(int peerTs, long nowUs) {
-    timestamps.keepApart(peerTs, nowUs);
+    sender.timestamps.keepApart(peerTs, nowUs);
   }
 
-  /**
-   * Whether a peer that is alive answers a challenge: it knows the session. Until the path is
-   * validated, the peer is not challenged to show that it is alive.
-   */
-  boolean isFreshnessExpected() {
-    return sendLimit == null && (hasReceived() || sending.una() != firstSn);
+  /** Segments may have been received in order. */
+  void noteReceived() {
+    sender.received(receiver.next() - sender.firstSn);
   }
 
   // Receiving
@@ -765,7 +605,7 @@ public final class Kcp {
   /** What a batch of input has brought could be read: what was not is limited from now on. */
   @Unstable
   public void endDelivery() {
-    receiving.endBatch();
+    receiver.endBatch();
   }
 
   /**
@@ -773,11 +613,12 @@ public final class Kcp {
    * if there is none. The buffer belongs to the caller, who releases it.
    */
   public ByteBuf receive() {
-    boolean wasClosed = advertised.isClosed();
-    ByteBuf taken = receiving.receive();
+    boolean wasClosed = receiver.isClosed();
+    ByteBuf taken = receiver.receive();
     if (taken != null) {
-      counters.add(KcpCounter.PAYLOAD_BYTES_IN, taken.readableBytes());
-      advertised.updateIfOpened(wasClosed);
+      noteReceived();
+      sender.counters.add(KcpCounter.PAYLOAD_BYTES_IN, taken.readableBytes());
+      receiver.updateIfOpened(wasClosed);
       failOnBadFragments();
     }
     return taken;
@@ -789,29 +630,29 @@ public final class Kcp {
    */
   @Unstable
   public void sinkWasRead() {
-    boolean wasClosed = advertised.isClosed();
-    if (receiving.isUnreadFull()) {
-      receiving.endBatch();
+    boolean wasClosed = receiver.isClosed();
+    if (receiver.isUnreadFull()) {
+      receiver.endBatch();
     }
-    advertised.updateIfOpened(wasClosed);
+    receiver.updateIfOpened(wasClosed);
   }
 
   /** Whether something has arrived completely that the reader has not taken, or not read. */
   @Unstable
   public boolean hasUnread() {
-    return receiving.hasUnread() || memory().hasUnread();
+    return receiver.hasUnread() || memory().hasUnread();
   }
 
   /** There is memory again that {@link #memory} was short of: the next flush tells the window. */
   @Unstable
   public void memoryBecameFree() {
-    advertised.requestUpdate();
-    admission.memoryBecameFree();
+    receiver.requestUpdate();
+    sender.admission.memoryBecameFree();
   }
 
   /** Whether {@link #receive} would return something. */
   public boolean isReceivable() {
-    return receiving.isReceivable();
+    return receiver.isReceivable();
   }
 
   // Sending
@@ -832,17 +673,17 @@ public final class Kcp {
    * @throws IllegalStateException if the delivery is {@link Delivery#LANES}
    */
   public boolean send(ByteBuf data) {
-    return admission.send(data);
+    return sender.admission.send(data);
   }
 
   /** Whether {@link #send} would take something; in message mode a message of one segment. */
   public boolean isSendable() {
-    return admission.isOpen();
+    return sender.admission.isOpen();
   }
 
   /** Whether the allocator has failed in {@link #send}, which takes nothing for one interval. */
   public boolean isSendDeferred() {
-    return admission.isDeferred();
+    return sender.admission.isDeferred();
   }
 
   /**
@@ -851,7 +692,7 @@ public final class Kcp {
    */
   @Unstable
   public boolean isSendLimited() {
-    return sendLimit != null && admission.isHeldBack();
+    return sender.limit != null && sender.admission.isHeldBack();
   }
 
   /**
@@ -860,7 +701,7 @@ public final class Kcp {
    * window is still to come.
    */
   public boolean isSendShortOfMemory() {
-    return admission.isShortOfMemory();
+    return sender.admission.isShortOfMemory();
   }
 
   /**
@@ -869,7 +710,7 @@ public final class Kcp {
    * take everything.
    */
   public boolean takeSendRetry() {
-    return Transmitter.isWindowFree(this) && admission.takeRetry();
+    return sender.isWindowFree() && sender.admission.takeRetry();
   }
 
   /**
@@ -878,31 +719,32 @@ public final class Kcp {
    * advertised: protocol.md 5.2.
    */
   public int maxMessageBytes() {
-    return admission.maxMessageBytes();
+    return sender.admission.maxMessageBytes();
   }
 
   /** The most fragments of a message that this side takes, to be said to the peer. */
   @Unstable
   public int messageFragments() {
-    return receiving.messageFragments(config.mtuBytes());
+    return receiver.messageFragments(sender.config.mtuBytes());
   }
 
   /** The peer has said how many fragments of a message it takes, 1 to 255. */
   @Unstable
   public void peerMessageFragments(int fragments) {
-    admission.peerFragments(fragments);
+    sender.admission.peerFragments(fragments);
   }
 
   /** The most milliseconds by which this side delays ACKs; 0 if it may delay those at gaps, too. */
   @Unstable
   public int maxAckDelayMs() {
+    KcpConfig config = sender.config;
     return config.lossDetection() == LossDetection.TIME ? config.intervalMs() : 0;
   }
 
   /** The peer has said that it delays ACKs by at most {@code ms} milliseconds, and none at gaps. */
   @Unstable
   public void peerMaxAckDelay(int ms) {
-    losses.peerMaxAckDelay(ms * US_PER_MS);
+    sender.losses.peerMaxAckDelay(ms * US_PER_MS);
   }
 
   /**
@@ -911,7 +753,7 @@ public final class Kcp {
    */
   @Unstable
   public void source(SegmentSource source) {
-    puller = source == null ? null : new SegmentPuller(this, source);
+    sender.source(source);
   }
 
   /**
@@ -921,8 +763,9 @@ public final class Kcp {
    */
   @Unstable
   public void sink(SegmentSink sink) {
-    if (!(receiving instanceof UnorderedReceiveBuffer unordered)) {
-      throw new IllegalStateException("delivery: " + config.delivery() + " (expected: LANES)");
+    if (!(receiver instanceof UnorderedReceiveBuffer unordered)) {
+      throw new IllegalStateException(
+          "delivery: " + sender.config.delivery() + " (expected: LANES)");
     }
     unordered.sink(sink);
   }
@@ -936,18 +779,9 @@ public final class Kcp {
     windowOpened = true;
   }
 
-  /** Whether there is a source that has payload which may leave. */
-  boolean isSourceReady() {
-    return puller != null && puller.isSourceReady();
-  }
-
-  private boolean isSourceEmpty() {
-    return puller == null || puller.isSourceEmpty();
-  }
-
   /** Whether all that was sent has been acknowledged, and the source has nothing left. */
   public boolean isDrained() {
-    return sending.isEmpty() && isSourceEmpty();
+    return sender.buffer.isEmpty() && sender.isSourceEmpty();
   }
 
   /**
@@ -956,29 +790,30 @@ public final class Kcp {
    */
   public boolean isQuiescent() {
     return isDrained()
-        && !sending.isTrimmable()
-        && !receiving.isReceivable()
-        && !receiving.acks().isPending()
+        && !sender.buffer.isTrimmable()
+        && !receiver.isReceivable()
+        && !receiver.acks().isPending()
         && schedule.isIdle()
-        && (extension == null || extension.isIdle())
-        && challengeAtUs() == NO_DEADLINE
-        && liveness.failure() == null;
+        && (sender.extension == null || sender.extension.isIdle())
+        && sender.pathChallengeAtUs() == NO_DEADLINE
+        && failure() == null;
   }
 
   /** Drops everything that the peer has not acknowledged: the peer has closed the session. */
   @Unstable
   public void discardOutput(long nowUs) {
     source(null);
-    sending.dropQueuedBeyond(0);
-    sending.acknowledgeBelow(sending.next(), nowUs);
-    losses.endInput(nowUs);
-    outage = null; // Nothing is left to be sent again at its end.
-    sending.trim();
+    SendBuffer buffer = sender.buffer;
+    buffer.dropQueuedBeyond(0);
+    buffer.acknowledgeBelow(buffer.next(), nowUs);
+    sender.losses.endInput(nowUs);
+    sender.outage = null; // Nothing is left to be sent again at its end.
+    buffer.trim();
   }
 
   /** Sends a window probe with the next flush, which a peer that is alive answers. */
   public void probe() {
-    probe.request();
+    sender.probe.request();
   }
 
   /**
@@ -987,9 +822,9 @@ public final class Kcp {
    */
   @Unstable
   public void probeKeepAlive() {
-    probe.request();
-    if (isFreshnessExpected()) {
-      probe.requestChallenge();
+    sender.probe.request();
+    if (sender.isFreshnessExpected()) {
+      sender.probe.requestChallenge();
     }
   }
 
@@ -1001,17 +836,17 @@ public final class Kcp {
    */
   public void afterInput(long nowUs, DatagramOutput output) {
     boolean urgent =
-        ((windowOpened || sendLimit != null) && Transmitter.isNewAllowed(this))
-            || losses.isLossDetected(nowUs);
-    if (urgent && pacer.isOpen(nowUs)) {
+        ((windowOpened || sender.limit != null) && sender.isNewAllowed())
+            || sender.losses.isLossDetected(nowUs);
+    if (urgent && sender.pacer.isOpen(nowUs)) {
       flush(nowUs, output);
-    } else if (advertised.isUpdatePending()
-        || receiving.isAckDue(Math.min(mtuBytes(), smallDatagramBytes()))
+    } else if (receiver.isUpdatePending()
+        || receiver.isAckDue(Math.min(sender.size.mtuBytes(), sender.size.smallDatagramBytes()))
         || isExtensionDue(nowUs)) {
       flushControl(nowUs, output);
     }
     windowOpened = false;
-    sending.trim();
+    sender.buffer.trim();
     schedule.update(nowUs);
     if (urgent) {
       schedule.continuePacing(nowUs);
@@ -1023,13 +858,14 @@ public final class Kcp {
    * outside of a batch of input: flushes, or with write delay waits for the interval.
    */
   public void afterSend(long nowUs, DatagramOutput output) {
-    if (!config.writeDelay() && Transmitter.isNewAllowed(this) && pacer.isOpen(nowUs)) {
+    boolean writeDelay = sender.config.writeDelay();
+    if (!writeDelay && sender.isNewAllowed() && sender.pacer.isOpen(nowUs)) {
       flush(nowUs, output);
-    } else if (probe.isRequested() || advertised.isUpdatePending() || isExtensionDue(nowUs)) {
+    } else if (sender.probe.isRequested() || receiver.isUpdatePending() || isExtensionDue(nowUs)) {
       flushControl(nowUs, output);
     }
     schedule.update(nowUs);
-    if (!config.writeDelay()) {
+    if (!writeDelay) {
       schedule.continuePacing(nowUs);
     }
   }
@@ -1038,57 +874,98 @@ public final class Kcp {
    * Sends everything that may be sent now: acknowledgements, probes, lost segments, new segments.
    */
   public void flush(long nowUs, DatagramOutput output) {
-    if (!isOpen()) {
+    if (!sender.isOpen()) {
       return;
     }
     schedule.beginFlush(nowUs);
-    receiving.closeGap();
+    receiver.closeGap();
+    noteReceived();
     failOnBadFragments();
-    events.updateSendWindow(nowUs);
-    int window = Transmitter.window(this);
-    if (ControlSegments.areDue(this)
-        || Transmitter.isDue(this, nowUs)
+    sender.events.updateSendWindow(nowUs);
+    int window = sender.window();
+    if (isControlDue()
+        || sender.isDue(nowUs)
         || isExtensionDue(nowUs)
-        || challengeAtUs() <= nowUs) {
+        || sender.pathChallengeAtUs() <= nowUs) {
       write(window, nowUs, output);
     }
-    Transmitter.reportFlush(this, window, nowUs);
-    if (blackHoles != null) {
-      shrinkAtBlackHole();
-    }
-    liveness.check(nowUs);
+    sender.reportFlush(window, nowUs);
+    shrinkAtBlackHole();
+    sender.liveness.check(nowUs);
     schedule.update(nowUs);
     schedule.continuePacing(nowUs);
-    if (puller != null) {
-      puller.endFlush();
-    }
+    sender.endFlush();
   }
 
   private void write(int window, long nowUs, DatagramOutput output) {
-    int splitBytes = FlushSplitter.split(this, output, window, nowUs);
-    writer.begin(this, output, advertised.beginFlush(nowUs), nowUs);
+    int splitBytes = FlushSplitter.split(sender, output, window, nowUs);
+    SegmentWriter writer = beginWriting(output, nowUs);
     try {
-      int ts = timestamps.flushed(nowUs);
-      ControlSegments.write(this, ts, nowUs);
-      writer.split(splitBytes);
-      Transmitter.transmit(this, window, ts, nowUs);
-      writer.end();
+      writeControl(writer, nowUs);
+      flush.transmit(window, splitBytes);
+      flush.end();
     } finally {
-      writer.abort();
+      flush.abort();
     }
   }
 
   private void flushControl(long nowUs, DatagramOutput output) {
-    if (!isOpen()) {
+    if (!sender.isOpen()) {
       return;
     }
-    writer.begin(this, output, advertised.beginFlush(nowUs), nowUs);
+    SegmentWriter writer = beginWriting(output, nowUs);
     try {
-      ControlSegments.write(this, timestamps.flushed(nowUs), nowUs);
-      writer.end();
+      writeControl(writer, nowUs);
+      flush.end();
     } finally {
-      writer.abort();
+      flush.abort();
     }
+  }
+
+  private SegmentWriter beginWriting(DatagramOutput output, long nowUs) {
+    int wnd = receiver.beginFlush(sender.rtt, nowUs);
+    return flush.begin(sender, conv, output, wnd, receiver.next(), nowUs);
+  }
+
+  /**
+   * Whether a flush that sends no payload may write segments. Those of a session that has something
+   * to send depend on the peer's window, too.
+   */
+  private boolean isControlDue() {
+    return receiver.acks().isPending()
+        || sender.probe.isRequested()
+        || receiver.isUpdatePending()
+        || receiver.isWithheld();
+  }
+
+  /**
+   * Writes acknowledgements, a window probe, a window update and a challenge, as far as pending.
+   */
+  private void writeControl(SegmentWriter writer, long nowUs) {
+    int ts = flush.ts();
+    receiver.flushAcks(writer, nowUs);
+    writer.endAcks();
+    WindowProbe probe = sender.probe;
+    probe.update(sender.isRemoteWindowClosed(), nowUs);
+    boolean isProbing = probe.take(nowUs) && writer.control(Segment.WASK, ts, 0);
+    if (receiver.takeUpdate()) {
+      writer.control(Segment.WINS, ts, 0);
+    }
+    if (probe.takeChallenge(ts)) {
+      isProbing |= writer.control(Segment.PUSH, ts, challengeSn());
+    }
+    if (isProbing) {
+      sender.counters.add(KcpCounter.PROBES_OUT, 1);
+    }
+  }
+
+  /**
+   * The sequence number of a PUSH that the peer drops as a duplicate, and acknowledges. It is not
+   * 0, with which a session would begin at a peer that has restarted.
+   */
+  private int challengeSn() {
+    int sn = sender.buffer.una() - 1;
+    return sn == 0 ? -1 : sn;
   }
 
   /**
@@ -1100,8 +977,8 @@ public final class Kcp {
    *     the rate limit
    */
   public void charge(int bytes, int unpacedBytes, long nowUs) {
-    pacer.charge(bytes, nowUs);
-    pacer.chargeUnpaced(unpacedBytes, nowUs);
+    sender.pacer.charge(bytes, nowUs);
+    sender.pacer.chargeUnpaced(unpacedBytes, nowUs);
   }
 
   /**
@@ -1111,9 +988,9 @@ public final class Kcp {
    */
   @Unstable
   public void writeMessageHeader(ByteBuf out, int bytes, long nowUs) {
-    int ts = timestamps.at(nowUs);
-    int wnd = advertised.segments();
-    Segment.write(out, conv, Segment.WINS, 0, wnd, ts, 0, receiving.next(), bytes);
+    int ts = sender.timestamps.at(nowUs);
+    int wnd = receiver.advertisedWindow();
+    Segment.write(out, conv, Segment.WINS, 0, wnd, ts, 0, receiver.next(), bytes);
   }
 
   // Deadlines
@@ -1125,20 +1002,18 @@ public final class Kcp {
    * sends nothing.
    */
   public long nextDeadline() {
-    return isOpen() ? schedule.nextUs() : NO_DEADLINE;
+    return sender.isOpen() ? schedule.nextUs() : NO_DEADLINE;
   }
 
   /** Releases every buffer. Every call after it does nothing. */
   public void close() {
-    if (!closed) {
-      closed = true;
-      if (tracing != null) {
-        tracing.closed();
-        tracing = null;
+    if (!sender.isClosed()) {
+      if (sender.tracing != null) {
+        sender.tracing.closed();
+        sender.tracing = null;
       }
-      source(null);
-      sending.close();
-      receiving.close();
+      sender.close();
+      receiver.close();
     }
   }
 }

@@ -33,20 +33,4 @@ public record KcpStats(
   public long get(KcpCounter counter) {
     return counters.get(counter);
   }
-
-  /** Reads the state of the parts of a session. */
-  static KcpStats of(Kcp kcp) {
-    return new KcpStats(
-        kcp.rtt.srttUs(),
-        kcp.rtt.rttVarUs(),
-        kcp.losses.timeoutUs(),
-        kcp.events.controlWindow(),
-        kcp.remote.segments(),
-        kcp.losses.unacknowledged(),
-        kcp.sending.queued(),
-        kcp.maxPacketBytes(),
-        (long) kcp.sending.heldBytes() + kcp.receiving.heldBytes(),
-        kcp.events.stats(),
-        kcp.counters.copy());
-  }
 }

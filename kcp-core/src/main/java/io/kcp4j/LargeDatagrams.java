@@ -13,10 +13,10 @@ final class LargeDatagrams {
   private int count;
   private int smallBytes;
 
-  /** Begins a flush, whatever became of the one before. */
-  void begin(Kcp kcp) {
+  /** Begins a flush, whatever became of the one before; see {@link #smallBytes}. */
+  void begin(int smallBytes) {
     count = 0;
-    smallBytes = kcp.smallDatagramBytes();
+    this.smallBytes = smallBytes;
   }
 
   /** The largest datagram that every path takes; MAX_VALUE if there are no larger ones. */

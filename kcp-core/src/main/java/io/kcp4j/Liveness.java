@@ -7,7 +7,7 @@ package io.kcp4j;
  */
 final class Liveness {
 
-  private final Kcp kcp;
+  private final Sender sender;
 
   /** Null until the peer has had no room for the first time. */
   private WriteStall stall;
@@ -17,8 +17,8 @@ final class Liveness {
   /** See {@link #progress}. */
   private long progressAtUs;
 
-  Liveness(Kcp kcp) {
-    this.kcp = kcp;
+  Liveness(Sender sender) {
+    this.sender = sender;
   }
 
   /** Why the session has failed, or null. */
@@ -35,8 +35,8 @@ final class Liveness {
   }
 
   void fail(KcpFailure reason) {
-    if (kcp.tracing != null && failure == null) {
-      kcp.tracing.failed(reason);
+    if (sender.tracing != null && failure == null) {
+      sender.tracing.failed(reason);
     }
     failure = reason;
   }
@@ -49,18 +49,18 @@ final class Liveness {
    * @param inFlightMs the time since its first transmission
    */
   void retransmitted(int index, int inFlightMs) {
-    int deadLink = kcp.config().deadLink();
-    boolean isTooOften = deadLink > 0 && kcp.losses.transmissions(index) >= deadLink;
-    boolean isTooLong = inFlightMs >= kcp.config().progressTimeoutMs();
-    if (isTooOften && isTooLong && !kcp.isPeerDone()) {
+    int deadLink = sender.config.deadLink();
+    boolean isTooOften = deadLink > 0 && sender.losses.transmissions(index) >= deadLink;
+    boolean isTooLong = inFlightMs >= sender.config.progressTimeoutMs();
+    if (isTooOften && isTooLong && !sender.isPeerDone()) {
       fail(index, KcpFailure.DEAD_LINK);
     }
   }
 
   /** Fails the session by the segment at {@code index}, which does not arrive. */
   private void fail(int index, KcpFailure reason) {
-    boolean isLarge = kcp.packetBytes(index) > BlackHoleDetector.BASE_MTU_BYTES;
-    fail(isLarge && kcp.blackHoles().failed(index) ? KcpFailure.PATH_MTU : reason);
+    boolean isLarge = sender.packetBytes(index) > BlackHoleDetector.BASE_MTU_BYTES;
+    fail(isLarge && sender.blackHoles().failed(index) ? KcpFailure.PATH_MTU : reason);
   }
 
   /**
@@ -81,39 +81,39 @@ final class Liveness {
     if (stall == null && !queued) {
       return;
     }
-    int remoteWindow = kcp.remote.segments();
-    int window = Math.min(kcp.config().sendWindow(), kcp.remote.largest());
+    int remoteWindow = sender.remote.segments();
+    int window = Math.min(sender.config.sendWindow(), sender.remote.largest());
     if (stall == null && WriteStall.begins(queued, remoteWindow, window)) {
       stall = new WriteStall();
     }
     if (stall != null) {
-      stall.update(queued, remoteWindow, kcp.sending.una(), window, nowUs);
+      stall.update(queued, remoteWindow, sender.buffer.una(), window, nowUs);
     }
   }
 
   /** When {@link #check} may fail the session, or {@link Kcp#NO_DEADLINE}. */
   long deadlineUs() {
-    return kcp.isPeerDone() ? Kcp.NO_DEADLINE : Math.min(progressDeadlineUs(), stallOverAtUs());
+    return sender.isPeerDone() ? Kcp.NO_DEADLINE : Math.min(progressDeadlineUs(), stallOverAtUs());
   }
 
   /** When the session fails since nothing has been acknowledged, or {@link Kcp#NO_DEADLINE}. */
   long progressDeadlineUs() {
-    long sinceUs = kcp.losses.unacknowledged() > 0 ? progressAtUs : blockedSinceUs();
-    if (sinceUs == Kcp.NO_DEADLINE || kcp.config().progressTimeoutMs() == 0) {
+    long sinceUs = sender.losses.unacknowledged() > 0 ? progressAtUs : blockedSinceUs();
+    if (sinceUs == Kcp.NO_DEADLINE || sender.config.progressTimeoutMs() == 0) {
       return Kcp.NO_DEADLINE;
     }
-    return sinceUs + (long) kcp.config().progressTimeoutMs() * Kcp.US_PER_MS;
+    return sinceUs + (long) sender.config.progressTimeoutMs() * Kcp.US_PER_MS;
   }
 
   /** Since when path challenges are unanswered. */
   private long blockedSinceUs() {
-    return kcp.sendLimit == null ? Kcp.NO_DEADLINE : kcp.sendLimit.blockedSinceUs();
+    return sender.limit == null ? Kcp.NO_DEADLINE : sender.limit.blockedSinceUs();
   }
 
   private long stallOverAtUs() {
     return stall == null
         ? Kcp.NO_DEADLINE
-        : stall.overAtUs((long) kcp.config().writeStallTimeoutMs() * Kcp.US_PER_MS);
+        : stall.overAtUs((long) sender.config.writeStallTimeoutMs() * Kcp.US_PER_MS);
   }
 
   /**
@@ -129,7 +129,7 @@ final class Liveness {
 
   /** Fails the session if a deadline has passed. */
   void check(long nowUs) {
-    if (failure != null || kcp.isPeerDone()) {
+    if (failure != null || sender.isPeerDone()) {
       return;
     }
     if (nowUs >= progressDeadlineUs()) {
@@ -141,8 +141,8 @@ final class Liveness {
 
   /** The oldest segment in flight, if there is one, is the first that does not arrive. */
   private void failOnNoProgress() {
-    if (kcp.losses.unacknowledged() > 0) {
-      fail(kcp.sending.index(kcp.sending.una()), KcpFailure.NO_PROGRESS);
+    if (sender.losses.unacknowledged() > 0) {
+      fail(sender.buffer.index(sender.buffer.una()), KcpFailure.NO_PROGRESS);
     } else {
       fail(KcpFailure.NO_PROGRESS);
     }

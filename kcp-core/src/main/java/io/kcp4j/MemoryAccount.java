@@ -2,6 +2,7 @@ package io.kcp4j;
 
 import io.kcp4j.MemoryBudget.Purpose;
 import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.UnpooledByteBufAllocator;
 
 /**
@@ -12,7 +13,7 @@ import io.netty.buffer.UnpooledByteBufAllocator;
 @Unstable
 public final class MemoryAccount {
 
-  private final KcpContext context;
+  private final MemoryContext context;
 
   private int sendBytes;
   private int receiveBytes;
@@ -38,17 +39,19 @@ public final class MemoryAccount {
   private int refusedBytes;
 
   /** Makes the account of a session that holds nothing, and whose path is validated. */
-  public MemoryAccount(KcpContext context) {
+  public MemoryAccount(MemoryContext context) {
     this.context = context;
   }
 
   /** Makes an account on a budget, for one who allocates by himself. */
   public static MemoryAccount of(MemoryBudget budget) {
-    return new MemoryAccount(
-        new KcpContext(UnpooledByteBufAllocator.DEFAULT, budget, new KcpCounters()));
+    return new MemoryAccount(new Unpooled(budget, UnpooledByteBufAllocator.DEFAULT));
   }
 
-  KcpContext context() {
+  private record Unpooled(MemoryBudget budget, ByteBufAllocator allocator)
+      implements MemoryContext {}
+
+  MemoryContext context() {
     return context;
   }
 

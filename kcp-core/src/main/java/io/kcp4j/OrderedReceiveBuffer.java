@@ -19,13 +19,14 @@ final class OrderedReceiveBuffer extends ReceiveBuffer {
 
   OrderedReceiveBuffer(
       MemoryAccount account,
+      RingPool<QueueRing> rings,
       Redundancy redundancy,
       KcpCounters counters,
       KcpConfig config,
       int firstSn) {
     super(account, redundancy, counters, config, firstSn);
     reordered = new ReorderBuffer(account);
-    queue = new ReceiveQueue(account, config.delivery());
+    queue = new ReceiveQueue(account, rings, config.delivery());
   }
 
   private boolean isStream() {
@@ -158,9 +159,9 @@ final class OrderedReceiveBuffer extends ReceiveBuffer {
   }
 
   @Override
-  void flushAcks(long nowUs, SegmentWriter writer) {
+  void flushAcks(AckOutput out, long nowUs) {
     flushes++;
-    super.flushAcks(nowUs, writer);
+    super.flushAcks(out, nowUs);
   }
 
   @Override

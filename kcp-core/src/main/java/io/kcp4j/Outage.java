@@ -26,7 +26,8 @@ final class Outage {
   /** RFC 9002 §7.2: the initial window, with which Careful Resume (RFC 9959) begins, too. */
   private static final int MAX_SEGMENTS = 10;
 
-  private final Kcp kcp;
+  private final Sender sender;
+  private final ProbeSlots slots;
 
   private boolean isOn;
 
@@ -50,8 +51,9 @@ final class Outage {
   /** Whether {@link ProbeSlots} has assigned that time. */
   private boolean isReserved;
 
-  Outage(Kcp kcp) {
-    this.kcp = kcp;
+  Outage(Sender sender, ProbeSlots slots) {
+    this.sender = sender;
+    this.slots = slots;
   }
 
   /**
@@ -59,9 +61,9 @@ final class Outage {
    * know the session, or whose address may be forged, is not probed.
    */
   void begin(long nowUs) {
-    if (!isOn && kcp.isFreshnessExpected()) {
+    if (!isOn && sender.isFreshnessExpected()) {
       isOn = true;
-      sinceUs = hasAnswered ? sinceUs : kcp.liveness.progressAtUs();
+      sinceUs = hasAnswered ? sinceUs : sender.liveness.progressAtUs();
       scheduleProbe(nowUs);
     }
   }
@@ -73,7 +75,7 @@ final class Outage {
 
   private void scheduleProbe(long nowUs) {
     long distanceUs = Math.min((nowUs - sinceUs) / FRACTION, MAX_DISTANCE_US);
-    probeAtUs = nowUs + Math.max(distanceUs, 2L * kcp.losses.timeoutUs());
+    probeAtUs = nowUs + Math.max(distanceUs, 2L * sender.losses.timeoutUs());
     isReserved = false;
   }
 
@@ -88,12 +90,12 @@ final class Outage {
       return;
     }
     if (!isReserved) {
-      probeAtUs = kcp.memory().context().rings().probeSlots.reserve(nowUs);
+      probeAtUs = slots.reserve(nowUs);
       isReserved = true;
     }
     if (nowUs >= probeAtUs) {
       isProbing = true;
-      kcp.rttProbe().send(nowUs);
+      sender.rttProbe().send(nowUs);
       scheduleProbe(nowUs);
     }
   }
@@ -107,18 +109,18 @@ final class Outage {
     if (!isProbing) {
       return;
     }
-    int oldest = kcp.sending.index(kcp.sending.una());
-    long distanceUs = Math.max(kcp.rtt.srttUs(), MIN_COPY_DISTANCE_US);
-    boolean isFirst = kcp.sending.una() == kcp.firstSn;
-    if (nowUs - kcp.losses.sentAtUs(oldest) >= distanceUs
-        && (!isFirst || kcp.losses.isRested(oldest, kcp.timestamps.at(nowUs)))) {
+    int oldest = sender.buffer.index(sender.buffer.una());
+    long distanceUs = Math.max(sender.rtt.srttUs(), MIN_COPY_DISTANCE_US);
+    boolean isFirst = sender.buffer.una() == sender.firstSn;
+    if (nowUs - sender.losses.sentAtUs(oldest) >= distanceUs
+        && (!isFirst || sender.losses.isRested(oldest, sender.timestamps.at(nowUs)))) {
       retransmitNow(oldest, nowUs);
     }
   }
 
   private void retransmitNow(int index, long nowUs) {
     isOldestDue = true;
-    kcp.losses.retransmitNow(index, nowUs);
+    sender.losses.retransmitNow(index, nowUs);
   }
 
   /**
@@ -132,20 +134,21 @@ final class Outage {
     }
     end();
     hasAnswered = true;
-    kcp.liveness.progress(nowUs);
-    kcp.events.windowUpdated();
-    kcp.losses.countTimeoutsFrom(nowUs, kcp.losses.timeoutUs()); // Others leave after these.
+    sender.liveness.progress(nowUs);
+    sender.events.windowUpdated();
+    sender.losses.countTimeoutsFrom(nowUs, sender.losses.timeoutUs()); // Others leave after these.
     sendOldest(nowUs);
   }
 
   /** The oldest segments leave at once, unless they may still be acknowledged. */
   private void sendOldest(long nowUs) {
-    int segments = Math.min(MAX_SEGMENTS, Math.max(1, Transmitter.window(kcp) / 2));
-    int sn = kcp.sending.una();
-    for (; segments > 0 && sn != kcp.sending.next(); sn++) {
-      int index = kcp.sending.index(sn);
-      if (kcp.sending.isAwaited(sn) && nowUs - kcp.losses.sentAtUs(index) >= kcp.rtt.srttUs()) {
-        kcp.losses.resetBackOff(index, nowUs);
+    int segments = Math.min(MAX_SEGMENTS, Math.max(1, sender.window() / 2));
+    int sn = sender.buffer.una();
+    for (; segments > 0 && sn != sender.buffer.next(); sn++) {
+      int index = sender.buffer.index(sn);
+      if (sender.buffer.isAwaited(sn)
+          && nowUs - sender.losses.sentAtUs(index) >= sender.rtt.srttUs()) {
+        sender.losses.resetBackOff(index, nowUs);
         retransmitNow(index, nowUs);
         segments--;
       }
@@ -154,10 +157,10 @@ final class Outage {
 
   /** The oldest of the segments that leave before all others, or {@link LossDetector#NONE}. */
   int nextOldest() {
-    int sn = kcp.sending.una();
-    for (int i = 0; isOldestDue && i < MAX_SEGMENTS && sn != kcp.sending.next(); i++, sn++) {
-      if (kcp.sending.isAwaited(sn) && kcp.losses.isExtraDue(kcp.sending.index(sn))) {
-        return kcp.sending.index(sn);
+    int sn = sender.buffer.una();
+    for (int i = 0; isOldestDue && i < MAX_SEGMENTS && sn != sender.buffer.next(); i++, sn++) {
+      if (sender.buffer.isAwaited(sn) && sender.losses.isExtraDue(sender.buffer.index(sn))) {
+        return sender.buffer.index(sn);
       }
     }
     isOldestDue = false;
@@ -170,7 +173,7 @@ final class Outage {
       boolean wasProbing = isProbing;
       end();
       hasAnswered = false;
-      kcp.losses.resetBackOffs(nowUs);
+      sender.losses.resetBackOffs(nowUs);
       if (wasProbing) {
         sendOldest(nowUs);
       }

@@ -219,20 +219,20 @@ final class PendingAcks {
    *
    * @param isLossy whether to write them again with later flushes, if they are few
    */
-  void flush(int rcvNext, boolean isLossy, long nowUs, SegmentWriter writer) {
+  void flush(int rcvNext, boolean isLossy, long nowUs, AckOutput out) {
     boolean repeats = repeatPending && nowUs - writtenAtUs >= MIN_REPEAT_US;
     if (!pending && !repeats) {
       return;
     }
     if (pending) {
-      write(0, writtenTwice, rcvNext, writer);
+      write(0, writtenTwice, rcvNext, out);
     }
     if (repeats) {
-      write(writtenTwice, written, rcvNext, writer);
+      write(writtenTwice, written, rcvNext, out);
     }
-    write(written, count, rcvNext, writer);
+    write(written, count, rcvNext, out);
     if (newestSn - rcvNext < 0) {
-      writer.control(Segment.ACK, newestTs, newestSn);
+      out.ack(newestTs, newestSn);
     }
     boolean isAlone = datagrams <= 1 && nowUs - flushedAtUs > ALONE_US;
     flushedAtUs = nowUs;
@@ -253,10 +253,10 @@ final class PendingAcks {
     listsDuplicates = false;
   }
 
-  private void write(int from, int to, int rcvNext, SegmentWriter writer) {
+  private void write(int from, int to, int rcvNext, AckOutput out) {
     for (int i = from; i < to; i++) {
       if (sns[i] - rcvNext >= 0) {
-        writer.control(Segment.ACK, tss[i], sns[i]);
+        out.ack(tss[i], sns[i]);
       }
     }
   }

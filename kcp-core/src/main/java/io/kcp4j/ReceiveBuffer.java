@@ -3,7 +3,8 @@ package io.kcp4j;
 import io.netty.buffer.ByteBuf;
 
 /**
- * The receive buffer: acknowledges segments and computes the free window. Duplicate suppression: a
+ * The receive buffer: acknowledges segments and advertises the free window, as far as the memory
+ * budget has room for it (flow control, receiving side: protocol.md 3.4). Duplicate suppression: a
  * segment that was received before is acknowledged again and dropped. What becomes of the payload
  * of new segments depends on the {@link Delivery}.
  */
@@ -14,6 +15,12 @@ abstract class ReceiveBuffer {
 
   /** A peer sends 32 segments before it knows the window. Tuning begins after them. */
   private static final int UNTUNED_SEGMENTS = 32;
+
+  /**
+   * For how long after its last datagram a peer gets a WINS at once when a window opens that was
+   * closed for lack of memory. Later it has to probe.
+   */
+  private static final int RECENTLY_RECEIVED_US = 1_000_000;
 
   /** A window larger than the initial one promises at most an eighth of the memory left. */
   private static final int MEMORY_PART = 8;
@@ -26,6 +33,7 @@ abstract class ReceiveBuffer {
   private ReceiveWindow tuned;
 
   private final Redundancy redundancy;
+  private final int firstSn;
 
   KcpConfig config;
 
@@ -42,6 +50,15 @@ abstract class ReceiveBuffer {
   /** The latest timestamp of the segments beyond the gap. */
   private int tsBeyondGap;
 
+  /** Whether a WINS is to be sent, which tells the peer of the window. */
+  private boolean isUpdatePending;
+
+  /** Whether the last flush has advertised a closed window only for lack of memory. */
+  private boolean isWithheld;
+
+  private long receivedAtUs;
+  private int acceptedBytes;
+
   ReceiveBuffer(
       MemoryAccount account,
       Redundancy redundancy,
@@ -52,6 +69,7 @@ abstract class ReceiveBuffer {
     this.counters = counters;
     this.account = account;
     acks = new PendingAcks(account);
+    this.firstSn = firstSn;
     next = firstSn;
     this.config = config;
   }
@@ -59,20 +77,24 @@ abstract class ReceiveBuffer {
   /** The receive buffer of a session with this delivery. */
   static ReceiveBuffer of(
       MemoryAccount account,
+      RingPool<QueueRing> rings,
       Redundancy redundancy,
       KcpCounters counters,
       KcpConfig config,
       int firstSn) {
     return config.delivery() == Delivery.LANES
         ? new UnorderedReceiveBuffer(account, redundancy, counters, config, firstSn)
-        : new OrderedReceiveBuffer(account, redundancy, counters, config, firstSn);
+        : new OrderedReceiveBuffer(account, rings, redundancy, counters, config, firstSn);
   }
 
+  /** Takes over settings, which can open the window. */
   final void configure(KcpConfig config) {
+    boolean wasFull = freeWindow() == 0;
     this.config = config;
     if (tuned != null) {
       tuned.configure(config);
     }
+    updateIfOpened(wasFull);
   }
 
   /** The most segments that are held, whatever has been advertised: protocol.md 3.1. */
@@ -143,12 +165,14 @@ abstract class ReceiveBuffer {
     return tuned == null ? KcpConfig.initialWindow(limit()) : tuned.segments();
   }
 
-  /** A flush begins, which advertises the window. It may grow before. */
-  final void updateWindow(Kcp kcp, long nowUs) {
+  /** A flush begins, which advertises the window. It may grow before, unless it is limited. */
+  private void tuneWindow(RttEstimator rtt, long nowUs) {
     if (tuned != null) {
-      tuned.update(kcp, nowUs);
-    } else if (window() < limit() && consumedSn() - kcp.firstSn >= UNTUNED_SEGMENTS) {
-      tuned = new ReceiveWindow(kcp, nowUs);
+      if (!isUnreadLimited) {
+        tuned.update(consumedSn(), next, rtt, nowUs);
+      }
+    } else if (window() < limit() && consumedSn() - firstSn >= UNTUNED_SEGMENTS) {
+      tuned = new ReceiveWindow(config, consumedSn(), nowUs);
     }
   }
 
@@ -193,10 +217,87 @@ abstract class ReceiveBuffer {
     return segmentBytes + ReceiveQueue.BUFFER_OVERHEAD_BYTES;
   }
 
-  /** The peer asks for room for a segment, for which there is no memory. */
-  final void noteShortage(int segmentBytes) {
-    account.noteShortage(neededBytes(segmentBytes));
+  // The window that the peer is told
+
+  /** The window to advertise now, in segments. */
+  final int advertisedWindow() {
+    int segmentBytes = config.mtuBytes(); // The largest that may arrive.
+    return Math.min(affordableWindow(segmentBytes), KcpConfig.MAX_WINDOW);
   }
+
+  /** Returns the window that all segments of the flush that begins now advertise. */
+  final int beginFlush(RttEstimator rtt, long nowUs) {
+    tuneWindow(rtt, nowUs);
+    int segments = advertisedWindow();
+    isUpdatePending |= isWithheld && segments > 0;
+    isWithheld = segments == 0 && freeWindow() > 0;
+    return segments;
+  }
+
+  /** Whether the peer believes that the window is closed. */
+  final boolean isClosed() {
+    return isWithheld || freeWindow() == 0;
+  }
+
+  /** Sends a WINS with the next flush. */
+  final void requestUpdate() {
+    isUpdatePending = true;
+  }
+
+  /** Sends a WINS with the next flush if the window {@code wasClosed} and is open now. */
+  final void updateIfOpened(boolean wasClosed) {
+    isUpdatePending |= wasClosed && advertisedWindow() > 0;
+  }
+
+  /** Whether a WINS is to be sent. */
+  final boolean isUpdatePending() {
+    return isUpdatePending;
+  }
+
+  /** Whether to write a WINS in this flush, which counts as done. */
+  final boolean takeUpdate() {
+    boolean isPending = isUpdatePending;
+    isUpdatePending = false;
+    return isPending;
+  }
+
+  /**
+   * The peer asks for the window: if that is closed for lack of memory, it has something to send
+   * that could not be refused.
+   */
+  final void probed() {
+    isUpdatePending = true;
+    if (isWithheld) {
+      account.noteShortage(neededBytes(config.mtuBytes()));
+    }
+  }
+
+  /** Whether the window is closed for lack of memory alone. */
+  final boolean isWithheld() {
+    return isWithheld;
+  }
+
+  /** Whether to look after an interval if there is memory again. */
+  final boolean isReviewDue(long nowUs) {
+    return isWithheld && nowUs - receivedAtUs < RECENTLY_RECEIVED_US;
+  }
+
+  /** A datagram has arrived from the peer. */
+  final void received(long nowUs) {
+    receivedAtUs = nowUs;
+  }
+
+  /** When a datagram has arrived last from the peer, in microseconds. */
+  final long receivedAtUs() {
+    return receivedAtUs;
+  }
+
+  /** The payload that has been taken in, in bytes, modulo 2<sup>32</sup>. */
+  final int acceptedBytes() {
+    return acceptedBytes;
+  }
+
+  // Segments
 
   /**
    * Takes in one PUSH. If there is no memory for it, it is dropped and not acknowledged.
@@ -205,7 +306,9 @@ abstract class ReceiveBuffer {
    */
   final boolean push(int sn, int ts, int frg, ByteBuf data, int index, int bytes) {
     try {
-      return accept(sn, ts, frg, data, index, bytes);
+      boolean isAccepted = accept(sn, ts, frg, data, index, bytes);
+      acceptedBytes += isAccepted ? bytes : 0;
+      return isAccepted;
     } catch (OutOfMemoryError e) {
       counters.add(KcpCounter.ALLOCATION_FAILED, 1);
       return false;
@@ -282,10 +385,10 @@ abstract class ReceiveBuffer {
   }
 
   /** Writes all pending ACKs. */
-  void flushAcks(long nowUs, SegmentWriter writer) {
+  void flushAcks(AckOutput out, long nowUs) {
     redundancy.flush(nowUs);
     isLossy = isTimely() && redundancy.isForAcks();
-    acks.flush(next, isLossy, nowUs, writer);
+    acks.flush(next, isLossy, nowUs, out);
   }
 
   /** Releases all memory. */

@@ -26,6 +26,7 @@ final class ReceiveQueue {
   private static final int NOTHING_EXPECTED = -1;
 
   private final MemoryAccount account;
+  private final RingPool<QueueRing> rings;
   private final boolean isStream;
 
   /** Buffers, and how many segments end in each. The last buffer may still be open. */
@@ -41,8 +42,9 @@ final class ReceiveQueue {
   private boolean violated;
   private int heldBytes;
 
-  ReceiveQueue(MemoryAccount account, Delivery delivery) {
+  ReceiveQueue(MemoryAccount account, RingPool<QueueRing> rings, Delivery delivery) {
     this.account = account;
+    this.rings = rings;
     isStream = delivery == Delivery.STREAM;
   }
 
@@ -245,7 +247,7 @@ final class ReceiveQueue {
     }
     QueueRing larger;
     try {
-      larger = account.context().rings().queue.take(2 * count);
+      larger = rings.take(2 * count);
     } catch (OutOfMemoryError e) {
       account.release(more);
       throw e;
@@ -262,7 +264,7 @@ final class ReceiveQueue {
 
   /** Replaces the ring, which is empty or has been copied. */
   private void use(QueueRing next) {
-    ring.giveBack(account.context().rings().queue);
+    ring.giveBack(rings);
     ring = next;
     head = 0;
   }

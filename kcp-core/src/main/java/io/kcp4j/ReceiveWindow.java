@@ -24,6 +24,7 @@ final class ReceiveWindow {
   /** For how long a round trip counts, since paths change: the period of {@link RttEstimator}. */
   private static final long MAX_AGE_US = 10_000_000;
 
+  private int limit;
   private int segments;
 
   /** How far the reader had come when the current period began. */
@@ -40,14 +41,14 @@ final class ReceiveWindow {
 
   private long advertisedAtUs = Kcp.NO_DEADLINE;
 
-  ReceiveWindow(Kcp kcp, long nowUs) {
-    configure(kcp.config());
-    beginPeriod(kcp.receiving.consumedSn(), nowUs);
+  ReceiveWindow(KcpConfig config, int consumedSn, long nowUs) {
+    configure(config);
+    beginPeriod(consumedSn, nowUs);
   }
 
   /** Takes over a limit that may have changed. */
   void configure(KcpConfig config) {
-    int limit = config.receiveWindow();
+    limit = config.receiveWindow();
     segments = Math.min(Math.max(segments, KcpConfig.initialWindow(limit)), limit);
   }
 
@@ -56,14 +57,17 @@ final class ReceiveWindow {
     return segments;
   }
 
-  /** A flush begins, which advertises the window. It may grow before. */
-  void update(Kcp kcp, long nowUs) {
-    int limit = kcp.config().receiveWindow();
-    if (segments >= limit || kcp.sendLimit != null) {
+  /**
+   * A flush begins, which advertises the window. It may grow before.
+   *
+   * @param consumedSn the next segment that the reader takes
+   * @param next the next segment in order
+   */
+  void update(int consumedSn, int next, RttEstimator rtt, long nowUs) {
+    if (segments >= limit) {
       return;
     }
-    measureRoundTrip(kcp, nowUs);
-    int consumedSn = kcp.receiving.consumedSn();
+    measureRoundTrip(next, rtt, nowUs);
     boolean isRecent = nowUs - startedAtUs < 2L * roundTripUs;
     if (consumedSn - startSn >= segments / 2) {
       if (isRecent) {
@@ -84,11 +88,11 @@ final class ReceiveWindow {
     startedAtUs = nowUs;
   }
 
-  private void measureRoundTrip(Kcp kcp, long nowUs) {
-    if (kcp.rtt.sampledAtUs() > roundTripAtUs) {
-      setRoundTrip(kcp.rtt.srttUs(), kcp.rtt.sampledAtUs());
+  private void measureRoundTrip(int next, RttEstimator rtt, long nowUs) {
+    if (rtt.sampledAtUs() > roundTripAtUs) {
+      setRoundTrip(rtt.srttUs(), rtt.sampledAtUs());
     }
-    if (advertisedAtUs != Kcp.NO_DEADLINE && kcp.receiving.next() - endSn >= 0) {
+    if (advertisedAtUs != Kcp.NO_DEADLINE && next - endSn >= 0) {
       long us = nowUs - advertisedAtUs;
       advertisedAtUs = Kcp.NO_DEADLINE;
       if (us < roundTripUs || nowUs - roundTripAtUs > MAX_AGE_US) {

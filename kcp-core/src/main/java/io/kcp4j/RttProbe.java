@@ -19,7 +19,7 @@ final class RttProbe {
   /** How long after its last write a session counts as one that writes. */
   private static final int WRITING_US = 5_000_000;
 
-  private final Kcp kcp;
+  private final Sender sender;
 
   /** When new segments left last. */
   private long writtenAtUs = RttEstimator.NEVER;
@@ -29,8 +29,8 @@ final class RttProbe {
   /** When the probe before that left, whose answer may take longer than the time between two. */
   private long probedBeforeUs = RttEstimator.NEVER;
 
-  RttProbe(Kcp kcp) {
-    this.kcp = kcp;
+  RttProbe(Sender sender) {
+    this.sender = sender;
   }
 
   /** New segments have left. */
@@ -43,17 +43,17 @@ final class RttProbe {
    * their own, and what waits for the peer's window is not thin traffic.
    */
   long deadlineUs() {
-    boolean isAllSent = kcp.losses.unacknowledged() == 0 && !Transmitter.hasNew(kcp);
-    if (!isAllSent || !kcp.isFreshnessExpected()) {
+    boolean isAllSent = sender.losses.unacknowledged() == 0 && !sender.hasNew();
+    if (!isAllSent || !sender.isFreshnessExpected()) {
       return Kcp.NO_DEADLINE;
     }
-    long atUs = Math.max(probedAtUs, kcp.rtt.sampledAtUs()) + PERIOD_US + SHARING_US;
+    long atUs = Math.max(probedAtUs, sender.rtt.sampledAtUs()) + PERIOD_US + SHARING_US;
     return atUs - writtenAtUs < WRITING_US ? atUs : Kcp.NO_DEADLINE;
   }
 
-  /** A flush begins: requests a probe if one is due, or can share a datagram. */
-  void beginFlush(long nowUs) {
-    int sharingUs = kcp.receiving.acks().isPending() ? SHARING_US : 0;
+  /** A flush begins: requests a probe if one is due, or can share a datagram with ACKs. */
+  void beginFlush(boolean hasAcks, long nowUs) {
+    int sharingUs = hasAcks ? SHARING_US : 0;
     if (nowUs >= deadlineUs() - sharingUs) {
       send(nowUs);
     }
@@ -63,16 +63,16 @@ final class RttProbe {
   void send(long nowUs) {
     probedBeforeUs = probedAtUs;
     probedAtUs = nowUs;
-    kcp.probe.requestChallenge();
+    sender.probe.requestChallenge();
   }
 
   /** The peer has answered a challenge, which had the timestamp {@code ts}. */
   void onAnswer(int ts, long nowUs) {
-    if (ts == kcp.timestamps.at(probedAtUs)) {
-      kcp.rtt.sampleProbe(nowUs - probedAtUs, nowUs);
-    } else if (ts == kcp.timestamps.at(probedBeforeUs)) {
-      kcp.rtt.sampleProbe(nowUs - probedBeforeUs, nowUs);
+    if (ts == sender.timestamps.at(probedAtUs)) {
+      sender.rtt.sampleProbe(nowUs - probedAtUs, nowUs);
+    } else if (ts == sender.timestamps.at(probedBeforeUs)) {
+      sender.rtt.sampleProbe(nowUs - probedBeforeUs, nowUs);
     }
-    kcp.losses.roundTripChanged();
+    sender.losses.roundTripChanged();
   }
 }

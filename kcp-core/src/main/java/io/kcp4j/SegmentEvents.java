@@ -13,7 +13,7 @@ import java.util.Objects;
  */
 final class SegmentEvents {
 
-  private final Kcp kcp;
+  private final Sender sender;
 
   private CongestionControl control;
 
@@ -26,9 +26,9 @@ final class SegmentEvents {
   /** What is handed to the control; null while there is neither a control nor a tracer. */
   private Samples samples;
 
-  SegmentEvents(Kcp kcp) {
-    this.kcp = kcp;
-    use(create(kcp.config(), kcp.mssBytes()), kcp.mssBytes());
+  SegmentEvents(Sender sender) {
+    this.sender = sender;
+    use(create(sender.config, sender.size.mssBytes()), sender.size.mssBytes());
   }
 
   private static CongestionControl create(KcpConfig config, int mssBytes) {
@@ -41,7 +41,7 @@ final class SegmentEvents {
    * one if the factory is another.
    */
   CongestionControl successor(KcpConfig config, int mssBytes) {
-    boolean isSame = config.congestionControl() == kcp.config().congestionControl();
+    boolean isSame = config.congestionControl() == sender.config.congestionControl();
     return isSame ? control : create(config, mssBytes);
   }
 
@@ -50,7 +50,7 @@ final class SegmentEvents {
    * if the segment size has changed.
    */
   void use(CongestionControl next, int mssBytesBefore) {
-    boolean isResized = next == control && kcp.mssBytes() != mssBytesBefore;
+    boolean isResized = next == control && sender.size.mssBytes() != mssBytesBefore;
     if (next != control) {
       samples = null;
     }
@@ -58,14 +58,14 @@ final class SegmentEvents {
     isSelective = next.isWindowSelective();
     updateSamples();
     if (isResized) {
-      control.onMssChanged(kcp.mssBytes());
+      control.onMssChanged(sender.size.mssBytes());
     }
-    kcp.pacer.controlRate(control.pacingBytesPerSecond());
+    sender.pacer.controlRate(control.pacingBytesPerSecond());
   }
 
   /** Begins or ends counting, as the congestion control and the tracer of the session demand. */
   void updateSamples() {
-    if (kcp.config().congestionControl() == CongestionControl.NONE && kcp.tracing == null) {
+    if (sender.config.congestionControl() == CongestionControl.NONE && sender.tracing == null) {
       samples = null;
     } else if (samples == null) {
       samples = new Samples();
@@ -85,14 +85,14 @@ final class SegmentEvents {
   /** What the control knows and does. */
   CongestionStats stats() {
     Samples samples = this.samples; // Another thread may ask.
-    return samples == null || kcp.config().congestionControl() == CongestionControl.NONE
+    return samples == null || sender.config.congestionControl() == CongestionControl.NONE
         ? CongestionStats.NONE
         : CongestionStats.of(control, samples.isApplicationLimited());
   }
 
   /** The send window, in segments. */
   int sendWindow() {
-    KcpConfig config = kcp.config();
+    KcpConfig config = sender.config;
     if (!config.isSendWindowTuned()) {
       return config.sendWindow();
     }
@@ -102,13 +102,13 @@ final class SegmentEvents {
 
   /** A flush begins. Without a control, the send window may grow. */
   void updateSendWindow(long nowUs) {
-    if (!kcp.config().isSendWindowTuned()) {
+    if (!sender.config.isSendWindowTuned()) {
       return;
     }
     if (sendWindow != null) {
-      sendWindow.update(kcp, nowUs);
-    } else if (kcp.sending.next() - kcp.firstSn >= KcpConfig.INITIAL_WINDOW) {
-      sendWindow = new SendWindow(kcp, nowUs);
+      sendWindow.update(sender, nowUs);
+    } else if (sender.buffer.next() - sender.firstSn >= KcpConfig.INITIAL_WINDOW) {
+      sendWindow = new SendWindow(sender, nowUs);
     }
   }
 
@@ -127,7 +127,7 @@ final class SegmentEvents {
   }
 
   private int acknowledgedBehindGap() {
-    return Transmitter.inFlight(kcp) - kcp.losses.unacknowledged();
+    return sender.inFlight() - sender.losses.unacknowledged();
   }
 
   /** Whether an acknowledgement opens the window though {@code una} has not advanced. */
@@ -138,8 +138,8 @@ final class SegmentEvents {
   /** A segment has been sent, header included {@code bytes} long. */
   void sent(int sn, int bytes, int transmissions, long nowUs) {
     control.onSegmentSent(sn, bytes, transmissions, nowUs);
-    if (kcp.tracing != null) {
-      kcp.tracing.sent(sn, bytes, transmissions);
+    if (sender.tracing != null) {
+      sender.tracing.sent(sn, bytes, transmissions);
     }
   }
 
@@ -160,8 +160,8 @@ final class SegmentEvents {
       samples.lostByAcks++;
     }
     control.onSegmentLost(sn, nowUs);
-    if (kcp.tracing != null) {
-      kcp.tracing.lost(sn, cause);
+    if (sender.tracing != null) {
+      sender.tracing.lost(sn, cause);
     }
   }
 
@@ -178,16 +178,16 @@ final class SegmentEvents {
     samples.unaAdvanced = unaAdvanced;
     samples.inFlightSegments = inFlight;
     samples.remoteWindow = remoteWindow;
-    samples.sentBytes = kcp.pacer.chargedBytes();
+    samples.sentBytes = sender.pacer.chargedBytes();
     samples.nowUs = nowUs;
     control.onAck(samples);
-    if (kcp.tracing != null) {
-      kcp.tracing.acknowledged(samples.acknowledgedSegments, rttUs);
+    if (sender.tracing != null) {
+      sender.tracing.acknowledged(samples.acknowledgedSegments, rttUs);
       traceState();
     }
     samples.acknowledgedSegments = 0;
     samples.lostSegments = 0;
-    kcp.pacer.controlRate(control.pacingBytesPerSecond());
+    sender.pacer.controlRate(control.pacingBytesPerSecond());
   }
 
   /**
@@ -206,23 +206,23 @@ final class SegmentEvents {
       samples.lostByAcks = 0;
       samples.lostByTimeout = 0;
     }
-    if (kcp.tracing != null) {
+    if (sender.tracing != null) {
       traceState();
     }
-    kcp.pacer.controlRate(control.pacingBytesPerSecond());
+    sender.pacer.controlRate(control.pacingBytesPerSecond());
   }
 
   private void traceState() {
-    kcp.tracing.state(control.window());
+    sender.tracing.state(control.window());
     if (!control.state().isEmpty()) {
-      kcp.tracing.congestion(control, samples.isApplicationLimited());
+      sender.tracing.congestion(control, samples.isApplicationLimited());
     }
   }
 
   /** The peer has said that it takes more, and has not been asked, or it ends an outage. */
   void windowUpdated() {
     control.onWindowUpdate();
-    kcp.pacer.controlRate(control.pacingBytesPerSecond());
+    sender.pacer.controlRate(control.pacingBytesPerSecond());
   }
 
   /** The application has nothing more to send while {@code unacknowledged} are in flight. */

@@ -6,24 +6,24 @@ final class SegmentPuller {
   /** More than a chunk of full segments: the kernel copies what was just written more slowly. */
   private static final int PULLED_TOGETHER = 64;
 
-  private final Kcp kcp;
+  private final Sender sender;
   private final SegmentSource source;
 
   /** Segments that have been pulled since the source was told of some that were sent. */
   private int pulled;
 
-  SegmentPuller(Kcp kcp, SegmentSource source) {
-    this.kcp = kcp;
+  SegmentPuller(Sender sender, SegmentSource source) {
+    this.sender = sender;
     this.source = source;
   }
 
   /** Whether a segment can be pulled: the source has payload, and memory is left for it. */
   boolean isReady() {
-    int segmentBytes = Segment.HEADER_BYTES + kcp.mssBytes();
+    int segmentBytes = Segment.HEADER_BYTES + sender.size.mssBytes();
     return isSourceReady()
-        && kcp.isOpen()
-        && !kcp.admission.isDeferred()
-        && kcp.sending.isAffordable(segmentBytes, segmentBytes);
+        && sender.isOpen()
+        && !sender.admission.isDeferred()
+        && sender.buffer.isAffordable(segmentBytes, segmentBytes);
   }
 
   /** Whether the source has payload that may leave. */
@@ -50,7 +50,7 @@ final class SegmentPuller {
    * @return how many there were, and memory for them
    */
   int pull(int most, int enoughBytes) {
-    boolean isEachDifferent = enoughBytes < kcp.mssBytes() || kcp.sendLimit != null;
+    boolean isEachDifferent = enoughBytes < sender.size.mssBytes() || sender.limit != null;
     int before = pulled;
     int end = before + (isEachDifferent ? 1 : Math.min(most, PULLED_TOGETHER));
     while (pulled < end && isReady()) {
@@ -64,9 +64,9 @@ final class SegmentPuller {
   }
 
   private int pullSome(int most, int enoughBytes) {
-    SendBuffer sending = kcp.sending;
+    SendBuffer sending = sender.buffer;
     int queued = sending.queued();
-    int mssBytes = kcp.sendLimit == null ? kcp.mssBytes() : kcp.sendLimit.nextPayloadBytes();
+    int mssBytes = sender.limit == null ? sender.size.mssBytes() : sender.pulledPayloadBytes();
     int segments = 0;
     try {
       Chunk chunk = sending.reserve(mssBytes, mssBytes);
@@ -75,7 +75,7 @@ final class SegmentPuller {
         segments = pullOne(chunk, mssBytes, enoughBytes);
       }
     } catch (OutOfMemoryError e) {
-      kcp.admission.allocationFailed();
+      sender.admission.allocationFailed();
     } finally {
       if (segments == 0) {
         sending.dropQueuedBeyond(queued); // Gives back what has been reserved.
@@ -85,8 +85,8 @@ final class SegmentPuller {
   }
 
   private int pullFull(Chunk chunk, int mssBytes, int most) {
-    SendBuffer sending = kcp.sending;
-    int ringRoom = sending.ringCapacity() - Transmitter.inFlight(kcp) - sending.queued();
+    SendBuffer sending = sender.buffer;
+    int ringRoom = sending.ringCapacity() - sender.inFlight() - sending.queued();
     int room = Math.min(ringRoom, chunk.room() / (Segment.HEADER_BYTES + mssBytes));
     int segments = chunk.pullFull(mssBytes, Math.min(most, room), source);
     for (int i = 0; i < segments; i++) {
@@ -101,7 +101,7 @@ final class SegmentPuller {
     if (bytes == 0) {
       return 0;
     }
-    kcp.sending.queue(chunk, bytes, 0);
+    sender.buffer.queue(chunk, bytes, 0);
     return 1;
   }
 

@@ -1,5 +1,6 @@
 package io.kcp4j;
 
+import io.kcp4j.AmplificationLimit.Kind;
 import io.netty.buffer.ByteBuf;
 
 /**
@@ -9,10 +10,10 @@ import io.netty.buffer.ByteBuf;
  * <p>The sessions of a thread share a writer, which has state only during a flush: the flushes of
  * two sessions must not overlap.
  */
-final class SegmentWriter {
+final class SegmentWriter implements AckOutput {
 
-  /** The session that is flushed; null between flushes. */
-  private Kcp kcp;
+  /** That of the session that is flushed; null between flushes. */
+  private Sender sender;
 
   private DatagramOutput output;
   private long nowUs;
@@ -25,7 +26,7 @@ final class SegmentWriter {
   private KcpExtension extension;
 
   /** The limit of the session, or null. */
-  private SendLimit limit;
+  private AmplificationLimit limit;
 
   /** The size of the open datagram; 0 if there is none. */
   private int datagramBytes;
@@ -61,24 +62,26 @@ final class SegmentWriter {
   private int bytesOut;
 
   /**
-   * Begins a flush of {@code kcp}, which {@link #end} or {@link #abort} ends.
+   * Begins a flush, which {@link #end} or {@link #abort} ends.
    *
+   * @param conv the conversation id of the session
    * @param wnd the receive window that all segments advertise
+   * @param rcvNext the acknowledgement of all segments: below it everything has been received
    */
-  void begin(Kcp kcp, DatagramOutput output, int wnd, long nowUs) {
-    assert this.kcp == null : "a flush within a flush";
-    this.kcp = kcp;
+  void begin(Sender sender, int conv, DatagramOutput output, int wnd, int rcvNext, long nowUs) {
+    assert this.sender == null : "a flush within a flush";
+    this.sender = sender;
+    this.conv = conv;
     this.output = output;
-    this.nowUs = nowUs;
     this.wnd = wnd;
-    conv = kcp.conv();
-    mtuBytes = kcp.mtuBytes();
-    large.begin(kcp);
-    rcvNext = kcp.receiving.next();
-    extension = kcp.extension;
-    limit = kcp.sendLimit;
-    if (kcp.tracing != null) {
-      kcp.tracing.at(nowUs);
+    this.rcvNext = rcvNext;
+    this.nowUs = nowUs;
+    mtuBytes = sender.size.mtuBytes();
+    large.begin(sender.size.smallDatagramBytes());
+    extension = sender.extension;
+    limit = sender.limit;
+    if (sender.tracing != null) {
+      sender.tracing.at(nowUs);
     }
   }
 
@@ -95,6 +98,11 @@ final class SegmentWriter {
     return Math.max(splitBytes - newBytes - Segment.HEADER_BYTES, 1);
   }
 
+  @Override
+  public void ack(int ts, int sn) {
+    control(Segment.ACK, ts, sn);
+  }
+
   /**
    * Writes a segment without payload. A peer that only receives could not find out that its ACKs do
    * not arrive: many share a datagram that every path takes.
@@ -102,7 +110,8 @@ final class SegmentWriter {
    * @return whether the limit had room for it
    */
   boolean control(int cmd, int ts, int sn) {
-    if (limit != null && !isAllowed(cmd)) {
+    Kind kind = cmd == Segment.WASK ? Kind.PROBE : Kind.CONTROL;
+    if (limit != null && !mayLeave(kind, Segment.HEADER_BYTES)) {
       return false;
     }
     if (limit == null && datagramBytes + Segment.HEADER_BYTES > large.smallBytes()) {
@@ -119,11 +128,10 @@ final class SegmentWriter {
    * validates the path; unless too many small segments have exceeded the limit.
    */
   void challenge(int ts) {
-    int bytes = growth(Segment.HEADER_BYTES);
-    if (!limit.allowChallenge(unsentBytes() + bytes, bytes, nowUs)) {
+    if (!mayLeave(Kind.CHALLENGE, Segment.HEADER_BYTES)) {
       return;
     }
-    int sn = kcp.sending.una() - 1;
+    int sn = sender.buffer.una() - 1;
     makeRoom(Segment.HEADER_BYTES);
     Segment.write(datagram(Segment.HEADER_BYTES), conv, Segment.PUSH, 0, wnd, ts, sn, rcvNext, 0);
     segments++;
@@ -135,13 +143,13 @@ final class SegmentWriter {
    * are contiguous, or else one. Returns how many.
    */
   int pushNew(int most, int ts) {
-    SendBuffer buffer = kcp.sending;
+    SendBuffer buffer = sender.buffer;
     int index = buffer.firstQueued();
     int offerBytes = extension == null || isOffered ? 0 : extension.offerBytes(buffer.next());
     int full = offerBytes > 0 || limit != null ? 1 : buffer.contiguousRun(mtuBytes, most);
     if (full < 2) {
       if (limit != null) {
-        isPushAllowed(buffer.bytes(index));
+        mayLeave(Kind.PAYLOAD, buffer.bytes(index)); // So it was asked by isNewAllowed.
         limit.sent(buffer.next(), ts);
       }
       pushNext(buffer, index, ts);
@@ -164,7 +172,7 @@ final class SegmentWriter {
     }
     buffer.sent(full, ts, nowUs);
     segments += full;
-    kcp.pacer.begin(full, nowUs);
+    sender.pacer.begin(full, nowUs);
     count(full, mtuBytes, true);
     run.add(chunk, start, end - start, mtuBytes, output);
     return full;
@@ -206,30 +214,37 @@ final class SegmentWriter {
    * @return whether the limit had room for it
    */
   boolean retransmit(int index, int ts) {
-    int bytes = kcp.sending.bytes(index);
-    if (limit != null && !isPushAllowed(bytes)) {
+    int bytes = sender.buffer.bytes(index);
+    if (limit != null && !mayLeave(Kind.PAYLOAD, bytes)) {
       return false;
     }
     makeRoom(bytes);
-    copy(kcp.sending, index, bytes, ts);
-    large.add(kcp.sending.sn(index), bytes);
+    copy(sender.buffer, index, bytes, ts);
+    large.add(sender.buffer.sn(index), bytes);
     hasRetransmission = true;
     segments++;
     if (limit != null) {
-      limit.sent(kcp.sending.sn(index), ts);
+      limit.sent(sender.buffer.sn(index), ts);
     }
     if (extension != null) {
-      offerAgain(kcp.sending.sn(index), ts);
+      offerAgain(sender.buffer.sn(index), ts);
     }
     return true;
   }
 
   /** A peer that has not received the first segment learns of the extension only with that. */
   private void offerAgain(int sn, int ts) {
-    int offerBytes = sn == kcp.firstSn ? extension.offerBytes(sn) : 0;
+    int offerBytes = sn == sender.firstSn ? extension.offerBytes(sn) : 0;
     if (offerBytes > 0) {
       offer(offerBytes, sn, ts);
     }
+  }
+
+  /** Writes a window probe in a datagram of its own. */
+  void probeAlone(int ts) {
+    endDatagram();
+    control(Segment.WASK, ts, 0);
+    endDatagram();
   }
 
   /** The ACKs have been written: a message may have to share their datagram. */
@@ -237,38 +252,29 @@ final class SegmentWriter {
     int messageBytes =
         extension == null || datagramBytes == 0 ? 0 : extension.ackMessageBytes(nowUs);
     if (messageBytes > 0 && isMessageAllowed(messageBytes)) {
-      message(messageBytes, kcp.timestamps.at(nowUs), 0);
+      message(messageBytes, sender.timestamps.at(nowUs), 0);
     }
   }
 
   /** Writes the messages that end the flush. */
   private void messages() {
-    int mostBytes = mtuBytes + kcp.reservedBytes() - Segment.HEADER_BYTES;
+    int mostBytes = mtuBytes + sender.size.reservedBytes() - Segment.HEADER_BYTES;
     int messageBytes = extension.messageBytes(mostBytes - datagramBytes, mostBytes, nowUs);
     while (messageBytes > 0 && isMessageAllowed(messageBytes)) {
-      message(messageBytes, kcp.timestamps.at(nowUs), 0);
+      message(messageBytes, sender.timestamps.at(nowUs), 0);
       messageBytes = extension.nextMessageBytes(mostBytes - datagramBytes, mostBytes);
     }
   }
 
-  /** Takes a control segment from the limit, which probes may exceed. */
-  private boolean isAllowed(int cmd) {
-    int bytes = growth(Segment.HEADER_BYTES);
-    return cmd == Segment.WASK
-        ? limit.allowProbe(unsentBytes() + bytes, bytes)
-        : limit.isAllowed(unsentBytes() + bytes);
-  }
-
   /** Takes a message from the limit; only those of peers that are not limited offer anything. */
   private boolean isMessageAllowed(int messageBytes) {
-    return limit == null
-        || limit.isAllowed(unsentBytes() + growth(Segment.HEADER_BYTES + messageBytes));
+    return limit == null || mayLeave(Kind.CONTROL, Segment.HEADER_BYTES + messageBytes);
   }
 
   /** Ends the datagram with an offer behind the PUSH {@code sn}, if it has room for one. */
   private void offer(int bytes, int sn, int ts) {
     int datagram = datagramBytes + Segment.HEADER_BYTES + bytes;
-    if (datagram > mtuBytes + kcp.reservedBytes()) {
+    if (datagram > mtuBytes + sender.size.reservedBytes()) {
       return;
     }
     message(bytes, extension.offerTs(ts), extension.offerSn());
@@ -279,11 +285,11 @@ final class SegmentWriter {
   /** Writes a message of the extension, which ends its datagram. */
   private void message(int bytes, int ts, int sn) {
     int segmentBytes = Segment.HEADER_BYTES + bytes;
-    if (datagramBytes + segmentBytes > mtuBytes + kcp.reservedBytes()) {
+    if (datagramBytes + segmentBytes > mtuBytes + sender.size.reservedBytes()) {
       endDatagram();
     }
     if (datagramBytes == 0) {
-      kcp.pacer.begin(1, nowUs);
+      sender.pacer.begin(1, nowUs);
     }
     ByteBuf out = datagram(segmentBytes);
     Segment.write(out, conv, Segment.WINS, 0, wnd, ts, sn, rcvNext, bytes);
@@ -317,7 +323,7 @@ final class SegmentWriter {
 
   /** Ends the flush if it has failed; does nothing after {@link #end}. */
   void abort() {
-    if (kcp != null) {
+    if (sender != null) {
       reset();
     }
   }
@@ -325,9 +331,9 @@ final class SegmentWriter {
   /** Counts what has been written, and forgets the session and what is incomplete. */
   private void reset() {
     if (segments > 0) {
-      kcp.counters.add(KcpCounter.SEGMENTS_OUT, segments);
-      kcp.counters.add(KcpCounter.DATAGRAMS_OUT, datagrams);
-      kcp.counters.add(KcpCounter.BYTES_OUT, bytesOut);
+      sender.counters.add(KcpCounter.SEGMENTS_OUT, segments);
+      sender.counters.add(KcpCounter.DATAGRAMS_OUT, datagrams);
+      sender.counters.add(KcpCounter.BYTES_OUT, bytesOut);
       segments = 0;
       datagrams = 0;
       bytesOut = 0;
@@ -339,30 +345,30 @@ final class SegmentWriter {
     extension = null;
     limit = null;
     output = null;
-    kcp = null;
+    sender = null;
   }
 
-  /** Takes a segment with payload from the limit. */
-  private boolean isPushAllowed(int bytes) {
-    int growth = growth(bytes);
-    return limit.allowOrExceed(unsentBytes() + growth, growth, bytes, nowUs);
+  /** Whether the limit lets a segment of so many bytes leave, which then counts as sent. */
+  private boolean mayLeave(Kind kind, int segmentBytes) {
+    int growth = growth(segmentBytes);
+    return limit.mayLeave(kind, unsentBytes() + growth, growth, segmentBytes, nowUs);
   }
 
   /** Whether the limit, if there is one, has room for the next new segment. */
   boolean isNewAllowed() {
-    return limit == null || limit.isNewAllowed(unsentBytes());
+    return limit == null || sender.isNextAllowed(unsentBytes());
   }
 
   /** The bytes of the packets that have been written and are not with the output yet. */
   private int unsentBytes() {
-    int open = datagramBytes == 0 ? 0 : datagramBytes + kcp.overheadBytes();
-    return open + run.packetBytes(kcp.overheadBytes());
+    int open = datagramBytes == 0 ? 0 : datagramBytes + sender.size.overheadBytes();
+    return open + run.packetBytes(sender.size.overheadBytes());
   }
 
   /** By how much the packets of this flush grow with a segment of so many bytes. */
   private int growth(int bytes) {
     boolean isOpen = datagramBytes > 0 && datagramBytes + bytes <= mtuBytes;
-    return isOpen ? bytes : bytes + kcp.overheadBytes();
+    return isOpen ? bytes : bytes + sender.size.overheadBytes();
   }
 
   /**
@@ -373,7 +379,7 @@ final class SegmentWriter {
       endDatagram();
     }
     if (datagramBytes == 0) {
-      kcp.pacer.begin(1, nowUs);
+      sender.pacer.begin(1, nowUs);
     }
   }
 
@@ -381,7 +387,7 @@ final class SegmentWriter {
   private ByteBuf datagram(int bytes) {
     if (datagram == null) {
       run.send(output);
-      datagram = output.begin(Math.max(mtuBytes + kcp.reservedBytes(), bytes));
+      datagram = output.begin(Math.max(mtuBytes + sender.size.reservedBytes(), bytes));
       if (single != null) {
         Copying.appendOwn(datagram, single.memory(), singleIndex, datagramBytes);
         single = null;
@@ -396,7 +402,7 @@ final class SegmentWriter {
     if (datagramBytes == 0) {
       return;
     }
-    large.end(datagramBytes, kcp.sending, kcp.losses);
+    large.end(datagramBytes, sender.buffer, sender.losses);
     count(1, datagramBytes, newBytes > 0 || hasRetransmission);
     if (single == null) {
       output.end();
@@ -410,14 +416,14 @@ final class SegmentWriter {
   private void count(int ended, int bytesEach, boolean isPaced) {
     datagrams += ended;
     bytesOut += ended * bytesEach;
-    int bytes = ended * (bytesEach + kcp.overheadBytes());
+    int bytes = ended * (bytesEach + sender.size.overheadBytes());
     if (isPaced) {
-      kcp.pacer.charge(bytes, nowUs);
+      sender.pacer.charge(bytes, nowUs);
     } else {
-      kcp.pacer.chargeUnpaced(bytes, nowUs);
+      sender.pacer.chargeUnpaced(bytes, nowUs);
     }
-    if (kcp.tracing != null) {
-      kcp.tracing.datagramsSent(ended, bytesEach);
+    if (sender.tracing != null) {
+      sender.tracing.datagramsSent(ended, bytesEach);
     }
   }
 

@@ -14,7 +14,7 @@ final class SendAdmission {
 
   private static final int MAX_REFUSALS = 10;
 
-  private final Kcp kcp;
+  private final Sender sender;
 
   /** The segments, in bytes, for which the last {@link #send} had no room; 0 if it had. */
   private int refusedBytes;
@@ -30,14 +30,14 @@ final class SendAdmission {
 
   private long retryAtUs = Kcp.NO_DEADLINE;
 
-  SendAdmission(Kcp kcp) {
-    this.kcp = kcp;
+  SendAdmission(Sender sender) {
+    this.sender = sender;
   }
 
   /** See {@link Kcp#send}. */
   boolean send(ByteBuf data) {
     refusedBytes = 0;
-    Delivery delivery = kcp.config().delivery();
+    Delivery delivery = sender.config.delivery();
     if (delivery == Delivery.LANES) {
       throw new IllegalStateException("delivery: LANES (expected: STREAM or MESSAGE, to send)");
     }
@@ -55,7 +55,7 @@ final class SendAdmission {
       taken = false;
     }
     int takenBytes = before - data.readableBytes();
-    kcp.counters.add(KcpCounter.PAYLOAD_BYTES_OUT, takenBytes);
+    sender.counters.add(KcpCounter.PAYLOAD_BYTES_OUT, takenBytes);
     refusals = takenBytes > 0 ? 0 : refusals;
     return taken;
   }
@@ -64,42 +64,62 @@ final class SendAdmission {
     if (!data.isReadable()) {
       return true;
     }
-    int mssBytes = kcp.mssBytes();
+    int mssBytes = sender.size.mssBytes();
     if (isOpen()) {
-      if (isFirst()) {
+      if (sender.isFirstLimited()) {
         sendFirst(data);
       } else {
-        kcp.sending.extendLast(data, mssBytes);
+        sender.buffer.extendLast(data, mssBytes);
       }
-      long room = (long) mssBytes * (queueSegments() - kcp.sending.queued());
-      if (kcp.sendLimit != null) {
-        room = Math.min(room, kcp.sendLimit.queueRoomBytes(data.readableBytes()));
+      long room = (long) mssBytes * (queueSegments() - sender.buffer.queued());
+      if (sender.limit != null) {
+        room = Math.min(room, limitedRoomBytes(data.readableBytes()));
       }
-      kcp.sending.appendStream(data, (int) Math.min(data.readableBytes(), room), mssBytes);
+      sender.buffer.appendStream(data, (int) Math.min(data.readableBytes(), room), mssBytes);
     }
     return !data.isReadable() || refuse(segmentBytes());
   }
 
-  /** Whether the next bytes belong to the first segment of a session that is limited. */
-  private boolean isFirst() {
-    return kcp.sendLimit != null && kcp.sendLimit.isFirst();
+  /**
+   * How much more payload of a stream may be queued while the address is not validated: no more
+   * than may leave, since that of many forged addresses would never leave.
+   *
+   * @param payloadBytes what is to be queued; if not all of it fits, full segments are
+   */
+  private long limitedRoomBytes(int payloadBytes) {
+    SendBuffer buffer = sender.buffer;
+    int queuedBytes = 0;
+    for (int i = 0; i < buffer.queued(); i++) {
+      queuedBytes += buffer.bytes(buffer.index(buffer.next() + i));
+    }
+    int headerBytes = sender.size.overheadBytes() + Segment.HEADER_BYTES;
+    long fittingBytes = Math.max(0, sender.limit.roomBytes() - queuedBytes - headerBytes);
+    return payloadBytes <= fittingBytes
+        ? fittingBytes
+        : fittingBytes - fittingBytes % sender.size.mssBytes();
+  }
+
+  /** The largest payload of the first segment while the address is not validated. */
+  private int firstPayloadBytes(int payloadBytes) {
+    int bytes = sender.limit.firstPayloadBytes(payloadBytes, sender.size.overheadBytes());
+    return Math.min(bytes, sender.size.mssBytes());
   }
 
   /** Queues the first segment, or extends it. */
   private void sendFirst(ByteBuf data) {
-    SendBuffer sending = kcp.sending;
+    SendBuffer sending = sender.buffer;
     if (sending.queued() == 0) {
-      int mostBytes = kcp.sendLimit.firstPayloadBytes(data.readableBytes());
+      int mostBytes = firstPayloadBytes(data.readableBytes());
       sending.appendStream(data, Math.min(data.readableBytes(), mostBytes), mostBytes);
     } else {
       int queuedBytes = sending.bytes(sending.firstQueued()) - Segment.HEADER_BYTES;
-      int mostBytes = kcp.sendLimit.firstPayloadBytes(queuedBytes + data.readableBytes());
+      int mostBytes = firstPayloadBytes(queuedBytes + data.readableBytes());
       sending.extendLast(data, mostBytes);
     }
   }
 
   private boolean sendMessage(ByteBuf data) {
-    int mssBytes = kcp.mssBytes();
+    int mssBytes = sender.size.mssBytes();
     int firstBytes = firstFragmentBytes(data.readableBytes());
     int others = Math.max(data.readableBytes() - firstBytes, 0);
     int fragments = 1 + (others + mssBytes - 1) / mssBytes;
@@ -108,14 +128,14 @@ final class SendAdmission {
       return refuse(Math.max(bytes, segmentBytes()));
     }
     int start = data.readerIndex();
-    int queued = kcp.sending.queued();
+    int queued = sender.buffer.queued();
     try {
       int most = firstBytes;
       for (int frg = fragments - 1; frg >= 0; frg--, most = mssBytes) {
-        kcp.sending.append(data, Math.min(most, data.readableBytes()), frg, data.readableBytes());
+        sender.buffer.append(data, Math.min(most, data.readableBytes()), frg, data.readableBytes());
       }
     } catch (RuntimeException | Error e) { // No memory, or part of it cannot be read.
-      kcp.sending.dropQueuedBeyond(queued);
+      sender.buffer.dropQueuedBeyond(queued);
       data.readerIndex(start);
       throw e;
     }
@@ -124,25 +144,25 @@ final class SendAdmission {
 
   /** The most payload of the first fragment of a message: less if that is a small segment. */
   private int firstFragmentBytes(int messageBytes) {
-    int mssBytes = kcp.mssBytes();
-    if (!isFirst() || kcp.sending.queued() > 0) {
+    int mssBytes = sender.size.mssBytes();
+    if (!sender.isFirstLimited() || sender.buffer.queued() > 0) {
       return mssBytes;
     }
-    int firstBytes = kcp.sendLimit.firstPayloadBytes(messageBytes);
+    int firstBytes = firstPayloadBytes(messageBytes);
     boolean fits = messageBytes - firstBytes <= maxMessageBytes() - mssBytes;
     return fits ? firstBytes : mssBytes;
   }
 
   private boolean isAffordable(int bytes) {
-    return kcp.sending.isAffordable(bytes, segmentBytes());
+    return sender.buffer.isAffordable(bytes, segmentBytes());
   }
 
   /** Notes what was not admitted, and returns false. */
   private boolean refuse(int bytes) {
     refusedBytes = bytes;
     if (!isAffordable(bytes)) {
-      kcp.memory().noteShortageToSend(bytes);
-      if (!deferred && kcp.sending.isEmpty() && !kcp.memory().isUnvalidated()) {
+      sender.memory.noteShortageToSend(bytes);
+      if (!deferred && sender.buffer.isEmpty() && !sender.memory.isUnvalidated()) {
         deferred = true; // No ACK will come.
         refusals = (byte) Math.min(refusals + 1, MAX_REFUSALS);
       }
@@ -151,12 +171,12 @@ final class SendAdmission {
   }
 
   private int segmentBytes() {
-    return Segment.HEADER_BYTES + kcp.mssBytes();
+    return Segment.HEADER_BYTES + sender.size.mssBytes();
   }
 
   /** See {@link Kcp#maxMessageBytes}. */
   int maxMessageBytes() {
-    return kcp.mssBytes() * Math.min(kcp.config().maxFragments(), peerFragments());
+    return sender.size.mssBytes() * Math.min(sender.config.maxFragments(), peerFragments());
   }
 
   /**
@@ -164,7 +184,7 @@ final class SendAdmission {
    * of that, which is small while the peer is short of memory.
    */
   private int peerFragments() {
-    return peerFragments > 0 ? peerFragments : kcp.remote.messageFragments();
+    return peerFragments > 0 ? peerFragments : sender.remote.messageFragments();
   }
 
   /** The peer has said how many fragments of a message it takes, 1 to 255. */
@@ -183,14 +203,14 @@ final class SendAdmission {
   }
 
   private boolean hasQueueRoom() {
-    return kcp.isOpen() && !deferred && kcp.sending.queued() < queueSegments();
+    return sender.isOpen() && !deferred && sender.buffer.queued() < queueSegments();
   }
 
   /** How many segments may be queued: protocol.md 4.1. */
   private int queueSegments() {
-    int least = kcp.config().leastSendQueue();
-    int most = kcp.config().sendQueue();
-    return least == most ? most : Math.max(least, Math.min(Transmitter.window(kcp), most));
+    int least = sender.config.leastSendQueue();
+    int most = sender.config.sendQueue();
+    return least == most ? most : Math.max(least, Math.min(sender.window(), most));
   }
 
   /** Whether the memory budget had no room for all of the last {@link #send}, and has none yet. */
@@ -205,10 +225,10 @@ final class SendAdmission {
   boolean takeRetry() {
     boolean retry =
         refusedBytes > 0
-            && kcp.sending.queued() == 0
+            && sender.buffer.queued() == 0
             && hasQueueRoom()
             && isAffordable(refusedBytes)
-            && (kcp.sendLimit == null || kcp.sendLimit.queueRoomBytes(Integer.MAX_VALUE) > 0);
+            && (sender.limit == null || limitedRoomBytes(Integer.MAX_VALUE) > 0);
     if (retry) {
       refusedBytes = 0;
     }
@@ -219,7 +239,7 @@ final class SendAdmission {
 
   /** Admits nothing until one interval after the batch. */
   void allocationFailed() {
-    kcp.counters.add(KcpCounter.ALLOCATION_FAILED, 1);
+    sender.counters.add(KcpCounter.ALLOCATION_FAILED, 1);
     deferred = true;
   }
 
@@ -238,7 +258,7 @@ final class SendAdmission {
   /** A batch has ended: the interval until the next try begins. */
   void scheduleRetry(long nowUs) {
     if (deferred && retryAtUs == Kcp.NO_DEADLINE) {
-      int intervalMs = kcp.config().intervalMs();
+      int intervalMs = sender.config.intervalMs();
       int delayMs = Math.min(intervalMs << Math.max(0, refusals - 1), MAX_RETRY_MS);
       retryAtUs = nowUs + (long) Math.max(intervalMs, delayMs) * Kcp.US_PER_MS;
     }

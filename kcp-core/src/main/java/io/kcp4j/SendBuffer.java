@@ -19,6 +19,7 @@ final class SendBuffer {
   private final MemoryAccount account;
   private final LossDetector losses;
   private final SendChunks memory;
+  private final RingPool<SendRing> rings;
 
   private int una;
   private int next;
@@ -34,10 +35,12 @@ final class SendBuffer {
    * Makes a buffer.
    *
    * @param losses learns of each segment that is sent and acknowledged
+   * @param rings the pool of the thread
    */
-  SendBuffer(MemoryAccount account, LossDetector losses, int firstSn) {
+  SendBuffer(MemoryAccount account, LossDetector losses, RingPool<SendRing> rings, int firstSn) {
     this.account = account;
     this.losses = losses;
+    this.rings = rings;
     memory = new SendChunks(account);
     una = firstSn;
     next = firstSn;
@@ -277,13 +280,13 @@ final class SendBuffer {
 
   private void grow(int segments) {
     SendRing old = ring;
-    SendRing larger = old.larger(segments, account);
+    SendRing larger = old.larger(segments, account, rings);
     for (int sn = una; sn != end; sn++) {
       old.copyTo(larger, sn);
     }
     losses.grow(una, mask, larger);
     use(larger);
-    old.giveBack(account.context().rings().send);
+    old.giveBack(rings);
   }
 
   private void giveRingBackIfEmpty() {
@@ -298,7 +301,7 @@ final class SendBuffer {
     use(SendRing.NONE);
     losses.releaseRing();
     account.releaseToSend(old.chargedBytes());
-    old.giveBack(account.context().rings().send);
+    old.giveBack(rings);
   }
 
   private void use(SendRing ring) {

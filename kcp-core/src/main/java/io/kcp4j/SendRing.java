@@ -147,12 +147,12 @@ final class SendRing {
    *
    * @throws OutOfMemoryError if there is no memory; nothing has changed then
    */
-  SendRing larger(int segments, MemoryAccount account) {
+  SendRing larger(int segments, MemoryAccount account, RingPool<SendRing> pool) {
     int larger = RingPool.chargedBytes(RingPool.capacityFor(segments), ENTRY_BYTES);
     int more = larger - chargedBytes();
     account.chargeToSend(more);
     try {
-      return account.context().rings().send.take(segments);
+      return pool.take(segments);
     } catch (OutOfMemoryError e) {
       account.releaseToSend(more);
       throw e;

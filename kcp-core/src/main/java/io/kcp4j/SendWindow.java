@@ -24,8 +24,8 @@ final class SendWindow {
   private int deliveredBefore;
   private long startedAtUs;
 
-  SendWindow(Kcp kcp, long nowUs) {
-    deliveredBefore = delivered(kcp);
+  SendWindow(Sender sender, long nowUs) {
+    deliveredBefore = delivered(sender);
     startedAtUs = nowUs;
   }
 
@@ -34,25 +34,25 @@ final class SendWindow {
   }
 
   /** The segments that have been acknowledged, also behind a gap, modulo 2<sup>32</sup>. */
-  private static int delivered(Kcp kcp) {
-    return kcp.sending.next() - kcp.losses.unacknowledged();
+  private static int delivered(Sender sender) {
+    return sender.buffer.next() - sender.losses.unacknowledged();
   }
 
   /** A flush begins. The window may grow before. */
-  void update(Kcp kcp, long nowUs) {
-    if (!kcp.rtt.hasSample()) {
+  void update(Sender sender, long nowUs) {
+    if (!sender.rtt.hasSample()) {
       return;
     }
-    int rttUs = kcp.rtt.minRttUs() == 0 ? kcp.rtt.srttUs() : kcp.rtt.minRttUs();
+    int rttUs = sender.rtt.minRttUs() == 0 ? sender.rtt.srttUs() : sender.rtt.minRttUs();
     leastRttUs = Math.min(leastRttUs, rttUs);
     long periodUs = nowUs - startedAtUs;
     if (periodUs < Math.max(leastRttUs, MIN_PERIOD_US)) {
       return;
     }
-    int delivered = delivered(kcp);
-    if (kcp.sendLimit == null) {
+    int delivered = delivered(sender);
+    if (sender.limit == null) {
       long perRoundTrip = (long) (delivered - deliveredBefore) * leastRttUs / periodUs;
-      long most = Math.min(BANDWIDTH_DELAY_PRODUCTS * perRoundTrip, kcp.config().sendWindow());
+      long most = Math.min(BANDWIDTH_DELAY_PRODUCTS * perRoundTrip, sender.config.sendWindow());
       segments = (int) Math.max(segments, most);
     }
     deliveredBefore = delivered;

@@ -6,13 +6,13 @@ import io.kcp4j.congestion.CongestionControl;
 final class Tracing {
 
   private final KcpTracer tracer;
-  private final Kcp kcp;
+  private final Sender sender;
 
   private long nowUs;
 
-  Tracing(KcpTracer tracer, Kcp kcp) {
+  Tracing(KcpTracer tracer, Sender sender) {
     this.tracer = tracer;
-    this.kcp = kcp;
+    this.sender = sender;
   }
 
   /** Sets the time of the events that follow. */
@@ -46,19 +46,19 @@ final class Tracing {
 
   /** A datagram has acknowledged so many segments; {@code rttUs} is negative if it gave none. */
   void acknowledged(int segments, int rttUs) {
-    tracer.acknowledged(nowUs, kcp.sending.una(), segments, rttUs);
+    tracer.acknowledged(nowUs, sender.buffer.una(), segments, rttUs);
   }
 
   void state(int congestionWindow) {
     tracer.stateUpdated(
         nowUs,
-        kcp.rtt.srttUs(),
-        kcp.rtt.rttVarUs(),
-        kcp.losses.timeoutUs(),
+        sender.rtt.srttUs(),
+        sender.rtt.rttVarUs(),
+        sender.losses.timeoutUs(),
         congestionWindow,
-        kcp.remote.segments(),
-        kcp.losses.unacknowledged(),
-        kcp.sending.queued());
+        sender.remote.segments(),
+        sender.losses.unacknowledged(),
+        sender.buffer.queued());
   }
 
   void congestion(CongestionControl control, boolean isApplicationLimited) {

@@ -128,9 +128,9 @@ final class UnorderedReceiveBuffer extends ReceiveBuffer {
   }
 
   @Override
-  void flushAcks(long nowUs, SegmentWriter writer) {
+  void flushAcks(AckOutput out, long nowUs) {
     taken.endFlush();
-    super.flushAcks(nowUs, writer);
+    super.flushAcks(out, nowUs);
   }
 
   @Override

@@ -1,9 +1,9 @@
 package io.kcp4j;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kcp4j.AmplificationLimit.Kind;
 import org.junit.jupiter.api.Test;
 
 /** What path challenges may send to an address that may be forged: protocol.md 8.7. */
@@ -14,9 +14,8 @@ class ChallengeAllowanceTest {
   private int allowedBytes = 1_000;
   private int excesses;
 
-  private final SendLimit limit =
-      new SendLimit(
-          new DrivenKcp(KcpConfig.DEFAULT).kcp,
+  private final AmplificationLimit limit =
+      new AmplificationLimit(
           new SendAllowance() {
             @Override
             public long bytes() {
@@ -38,23 +37,27 @@ class ChallengeAllowanceTest {
               excesses++;
               return true;
             }
-          });
+          },
+          new KcpCounters());
+
+  private boolean challenge() {
+    return limit.mayLeave(
+        Kind.CHALLENGE, CHALLENGE_BYTES, CHALLENGE_BYTES, Segment.HEADER_BYTES, 0);
+  }
 
   @Test
   void challengeWithinTheAllowanceUsesItUp() {
-    assertTrue(limit.allowChallenge(CHALLENGE_BYTES, CHALLENGE_BYTES, 0));
+    assertTrue(challenge());
     assertEquals(0, excesses);
-    assertTrue(limit.isAllowed(1_000));
-    assertFalse(limit.isAllowed(1_001));
+    assertEquals(1_000, limit.roomBytes());
   }
 
   @Test
   void challengeBeyondTheAllowanceLeavesWhatIsReceivedLaterToOthers() {
     allowedBytes = 0;
-    assertTrue(limit.allowChallenge(CHALLENGE_BYTES, CHALLENGE_BYTES, 0));
+    assertTrue(challenge());
     assertEquals(1, excesses);
     allowedBytes = 1_000 - CHALLENGE_BYTES; // It has been sent, and more was received.
-    assertTrue(limit.isAllowed(1_000));
-    assertFalse(limit.isAllowed(1_001));
+    assertEquals(1_000, limit.roomBytes());
   }
 }

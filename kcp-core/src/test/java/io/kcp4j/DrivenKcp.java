@@ -131,7 +131,7 @@ final class DrivenKcp implements DatagramOutput {
 
   /** As if the peer had acknowledged something before: from then on, every segment times out. */
   DrivenKcp acknowledged() {
-    kcp.losses.endInput(nowUs);
+    kcp.sender.losses.endInput(nowUs);
     return this;
   }
 

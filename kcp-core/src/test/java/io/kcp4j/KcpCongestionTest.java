@@ -257,7 +257,7 @@ class KcpCongestionTest {
     driven.acknowledged();
     driven.sendSegments(3);
     driven.runTo(200_000); // All have timed out.
-    assertEquals(2, driven.kcp.losses.transmissions(driven.kcp.sending.index(0)));
+    assertEquals(2, driven.kcp.sender.losses.transmissions(driven.kcp.sender.buffer.index(0)));
     control.take();
     driven.receiveBatch(driven.ack(0, TS));
     assertEquals("acknowledged 0 EARLIER @200000", control.take().get(0));

@@ -19,7 +19,8 @@ class KcpIdleMemoryTest {
 
   @Test
   void sendBufferGivesItsRingBackWithTheLastSegment() {
-    SendBuffer buffer = new SendBuffer(new MemoryAccount(context), losses, -100);
+    SendBuffer buffer =
+        new SendBuffer(new MemoryAccount(context), losses, new ThreadContext().sendRings, -100);
     for (int burst = 0; burst < 3; burst++) {
       buffer.appendStream(bytes(512 * 10), 512 * 10, 10);
       assertEquals(512, buffer.ringCapacity());
@@ -38,7 +39,8 @@ class KcpIdleMemoryTest {
 
   @Test
   void sendBufferGivesARingOfAFewSegmentsBackToo() {
-    SendBuffer buffer = new SendBuffer(new MemoryAccount(context), losses, 0);
+    SendBuffer buffer =
+        new SendBuffer(new MemoryAccount(context), losses, new ThreadContext().sendRings, 0);
     for (int i = 0; i < 3; i++) {
       buffer.appendStream(bytes(40), 40, 10);
       while (buffer.queued() > 0) {
@@ -54,7 +56,9 @@ class KcpIdleMemoryTest {
 
   @Test
   void queueReturnsItsRingWhenAllMessagesAreRead() {
-    ReceiveQueue queue = new ReceiveQueue(new MemoryAccount(context), Delivery.MESSAGE);
+    ReceiveQueue queue =
+        new ReceiveQueue(
+            new MemoryAccount(context), new ThreadContext().queueRings, Delivery.MESSAGE);
     for (int i = 0; i < 1000; i++) {
       assertTrue(queue.add(bytes(1), 0, 1, 0));
     }

@@ -479,7 +479,7 @@ class KcpLossTest {
     driven.kcp.reconfigure(driven.kcp.config().toBuilder().maxBurst(64).build());
     flushOften(driven, 200_000 + 63_000);
     assertEquals(IntStream.range(0, 4096).boxed().toList(), driven.sentSns(Segment.PUSH));
-    long visits = driven.kcp.losses.order.visits();
+    long visits = driven.kcp.sender.losses.order.visits();
     assertTrue(visits <= 2 * 4096, "" + visits);
   }
 
@@ -490,7 +490,7 @@ class KcpLossTest {
     assertEquals(4096, driven.sentSns(Segment.PUSH).size());
     flushOften(driven, 200_000 + 63_000);
     assertEquals(IntStream.range(0, 4096).boxed().toList(), driven.sentSns(Segment.PUSH));
-    long visits = driven.kcp.losses.order.visits();
+    long visits = driven.kcp.sender.losses.order.visits();
     assertTrue(visits <= 2 * 4096, "" + visits);
   }
 }

@@ -165,7 +165,7 @@ class KcpSegmentSourceTest {
     DrivenKcp driven = attach(new DrivenKcp(counting().sendWindow(100)), source);
     assertEquals(1, source.pulled);
     assertEquals(List.of(1176), source.offered);
-    assertEquals(4, driven.kcp.sending.ringCapacity());
+    assertEquals(4, driven.kcp.sender.buffer.ringCapacity());
   }
 
   @Test

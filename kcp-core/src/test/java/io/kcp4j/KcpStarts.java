@@ -14,6 +14,6 @@ public final class KcpStarts {
 
   /** The timestamp of what a session sends now. */
   public static int timestamp(Kcp kcp, long nowUs) {
-    return kcp.timestamps.at(nowUs);
+    return kcp.sender.timestamps.at(nowUs);
   }
 }

@@ -33,7 +33,7 @@ class LargeDatagramsTest {
   }
 
   private boolean isOnlyInLarge(int sn) {
-    return driven.kcp.losses.ring.isInLargeDatagrams(driven.kcp.sending.index(sn));
+    return driven.kcp.sender.losses.ring.isInLargeDatagrams(driven.kcp.sender.buffer.index(sn));
   }
 
   @ParameterizedTest
@@ -93,10 +93,10 @@ class LargeDatagramsTest {
       } catch (OutOfMemoryError e) {
         failures++;
       }
-      if (driven.kcp.sending.queued() < 50) {
-        driven.peerUna = driven.kcp.sending.next();
+      if (driven.kcp.sender.buffer.queued() < 50) {
+        driven.peerUna = driven.kcp.sender.buffer.next();
         driven.receiveBatch(driven.wins());
-        while (driven.kcp.sending.queued() < 100) {
+        while (driven.kcp.sender.buffer.queued() < 100) {
           assertTrue(driven.kcp.send(bytes(10)));
         }
       }

@@ -137,7 +137,7 @@ class ManySessionsOutageTest {
     for (Client client : clients) {
       long waitUs = Math.max(client.longestWaitUs, time.nowUs() - client.probedAtUs);
       assertTrue(waitUs <= longestWaitUs, "waits " + waitUs + " us");
-      assertEquals(1, client.kcp.losses.unacknowledged());
+      assertEquals(1, client.kcp.sender.losses.unacknowledged());
     }
 
     isDead = false;

@@ -31,6 +31,7 @@ class RackDetectorTest {
       new SendBuffer(
           new MemoryAccount(KcpContext.of(new UnpooledByteBufAllocator(true, true))),
           losses,
+          new ThreadContext().sendRings,
           FIRST);
 
   @BeforeEach

@@ -21,7 +21,9 @@ class ReceiveQueueTest {
 
   private ReceiveQueue queue(Delivery delivery) {
     return new ReceiveQueue(
-        new MemoryAccount(new KcpContext(allocator, budget, new KcpCounters())), delivery);
+        new MemoryAccount(new KcpContext(allocator, budget, new KcpCounters())),
+        new ThreadContext().queueRings,
+        delivery);
   }
 
   private boolean add(ByteBuf data) {

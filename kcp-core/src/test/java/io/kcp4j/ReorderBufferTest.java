@@ -112,6 +112,7 @@ class ReorderBufferTest {
     ReceiveQueue full =
         new ReceiveQueue(
             new MemoryAccount(new KcpContext(allocator, new MemoryBudget(1), new KcpCounters())),
+            new ThreadContext().queueRings,
             Delivery.STREAM);
     assertTrue(add(0, 600));
     assertFalse(buffer.moveTo(full, NEXT));
@@ -129,6 +130,7 @@ class ReorderBufferTest {
   }
 
   private ReceiveQueue queue(Delivery delivery) {
-    return new ReceiveQueue(new MemoryAccount(KcpContext.of(allocator)), delivery);
+    return new ReceiveQueue(
+        new MemoryAccount(KcpContext.of(allocator)), new ThreadContext().queueRings, delivery);
   }
 }

@@ -28,7 +28,8 @@ class SendBufferTest {
   private final UnpooledByteBufAllocator allocator = new UnpooledByteBufAllocator(true, true);
   private final KcpContext context = KcpContext.of(allocator);
   private final LossDetector losses = new SkipCountDetector(new RttEstimator());
-  private final SendBuffer buffer = new SendBuffer(new MemoryAccount(context), losses, FIRST);
+  private final SendBuffer buffer =
+      new SendBuffer(new MemoryAccount(context), losses, new ThreadContext().sendRings, FIRST);
 
   @AfterEach
   void nothingIsHeldOnceClosed() {
@@ -185,7 +186,11 @@ class SendBufferTest {
   @Test
   void chunksAreOfOnePiece() {
     SendBuffer sending =
-        new SendBuffer(new MemoryAccount(KcpContext.of(new PiecemealAllocator())), losses, FIRST);
+        new SendBuffer(
+            new MemoryAccount(KcpContext.of(new PiecemealAllocator())),
+            losses,
+            new ThreadContext().sendRings,
+            FIRST);
     sending.appendStream(bytes(5000), 5000, 1000);
     ByteBuf payload = Unpooled.buffer();
     for (int i = 0; i < 5; i++) {

@@ -116,7 +116,7 @@ class SendWindowTest {
       acknowledge(driven, 500, 5 * RTT_US);
     }
     fill(driven);
-    assertEquals(5 * RTT_US, driven.kcp.rtt.minRttUs());
+    assertEquals(5 * RTT_US, driven.kcp.sender.rtt.minRttUs());
     assertEquals(512, driven.kcp.stats().inFlight());
   }
 

@@ -22,6 +22,6 @@ public final class SinkAccess {
 
   /** The sink that was set last. */
   public static SegmentSink of(Kcp kcp) {
-    return (SegmentSink) SINK.get((UnorderedReceiveBuffer) kcp.receiving);
+    return (SegmentSink) SINK.get((UnorderedReceiveBuffer) kcp.receiver);
   }
 }

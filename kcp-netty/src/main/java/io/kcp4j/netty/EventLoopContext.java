@@ -2,7 +2,7 @@ package io.kcp4j.netty;
 
 import io.kcp4j.MemoryAccount;
 import io.kcp4j.MemoryBudget;
-import io.kcp4j.RingPools;
+import io.kcp4j.ThreadContext;
 import io.kcp4j.crypto.KeyRing;
 import io.kcp4j.crypto.PacketCipher;
 import io.kcp4j.fec.FecContext;
@@ -58,7 +58,7 @@ final class EventLoopContext implements Runnable {
   private final EventLoop eventLoop;
   private final TimerWheel wheel = new TimerWheel(readClock());
   private final FecContext fecContext = new FecContext(MemoryAccount.of(MemoryBudget.unlimited()));
-  private final RingPools rings = new RingPools();
+  private final ThreadContext rings = new ThreadContext();
 
   /** Null until there is a client. */
   private MemoryBudget clientBudget;
@@ -139,7 +139,7 @@ final class EventLoopContext implements Runnable {
     return fecContext;
   }
 
-  RingPools rings() {
+  ThreadContext rings() {
     return rings;
   }
 

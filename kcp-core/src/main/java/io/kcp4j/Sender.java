@@ -1,0 +1,409 @@
+package io.kcp4j;
+
+import io.kcp4j.congestion.Pacer;
+
+/**
+ * The sending half of a session: the segments that are queued and in flight, and all that decides
+ * when they leave. The parts refer to each other through this class.
+ *
+ * <p>At most a window of segments is in flight: the smallest of the send window, the free receive
+ * window that the peer advertises, and the window of the congestion control.
+ */
+final class Sender {
+
+  /** A peer that has sent so many segments, in order, is challenged though nothing waits. */
+  private static final int CHALLENGE_SEGMENTS = 8;
+
+  final int firstSn;
+  final KcpCounters counters;
+  final MemoryAccount memory;
+  final Timestamps timestamps;
+  final PacketSize size = new PacketSize();
+  final RttEstimator rtt;
+  final LossDetector losses;
+  final SendBuffer buffer;
+  final RemoteWindow remote;
+  final Pacer pacer = new Pacer();
+  final WindowProbe probe = new WindowProbe();
+  final Liveness liveness = new Liveness(this);
+  final SendAdmission admission = new SendAdmission(this);
+  final SegmentEvents events;
+
+  /** The settings in force. */
+  KcpConfig config;
+
+  /** Null while there is no source. */
+  private SegmentPuller puller;
+
+  /** Null while there is no tracer. */
+  Tracing tracing;
+
+  /** Null while there is no extension. */
+  KcpExtension extension;
+
+  /** Null unless the peer's address is not validated. */
+  AmplificationLimit limit;
+
+  /** Null before the first outage. */
+  Outage outage;
+
+  /** Null before the first write after a pause, or the first outage. */
+  private RttProbe rttProbe;
+
+  /** Null until a large segment has been lost often. */
+  private BlackHoleDetector blackHoles;
+
+  /** Whether the peer has sent something that was received in order. */
+  private boolean hasReceived;
+
+  private boolean isClosed;
+
+  Sender(
+      KcpConfig config,
+      MemoryAccount memory,
+      RttEstimator rtt,
+      LossDetector losses,
+      SendBuffer buffer,
+      Timestamps timestamps,
+      KcpCounters counters,
+      int firstSn) {
+    this.config = config;
+    this.memory = memory;
+    this.rtt = rtt;
+    this.losses = losses;
+    this.buffer = buffer;
+    this.timestamps = timestamps;
+    this.counters = counters;
+    this.firstSn = firstSn;
+    remote = new RemoteWindow(firstSn);
+    size.set(config.mtuBytes(), KcpConfig.MAX_MTU_BYTES, 0, 0);
+    events = new SegmentEvents(this);
+    configureParts();
+  }
+
+  /** Takes over settings, which have been checked. */
+  void configure(KcpConfig config) {
+    this.config = config;
+    configureParts();
+  }
+
+  private void configureParts() {
+    rtt.configure(config);
+    losses.configure(config);
+    pacer.configure(
+        config.rateLimit(), config.intervalMs(), config.maxBurst(), size.maxPacketBytes());
+  }
+
+  /** Whether the session has neither failed nor been closed. */
+  boolean isOpen() {
+    return !isClosed && liveness.failure() == null;
+  }
+
+  /** Releases every buffer. Nothing is sent any more. */
+  void close() {
+    isClosed = true;
+    puller = null;
+    buffer.close();
+  }
+
+  boolean isClosed() {
+    return isClosed;
+  }
+
+  // The window
+
+  /** The window in force: how far beyond {@code una} segments may be in flight. */
+  int window() {
+    return Math.min(Math.min(events.sendWindow(), remote.segments()), events.window());
+  }
+
+  /** Segments from the oldest that is unacknowledged to the newest sent. */
+  int inFlight() {
+    return buffer.next() - buffer.una();
+  }
+
+  boolean isWindowFree() {
+    return inFlight() < window();
+  }
+
+  /** Whether there are new segments and the peer has no room for any. */
+  boolean isRemoteWindowClosed() {
+    return remote.segments() == 0 && hasNew();
+  }
+
+  // New segments
+
+  /** Sets the source from which segments are pulled, or null for none. */
+  void source(SegmentSource source) {
+    puller = source == null ? null : new SegmentPuller(this, source);
+  }
+
+  /** Null while there is no source. */
+  SegmentPuller puller() {
+    return puller;
+  }
+
+  boolean isSourceEmpty() {
+    return puller == null || puller.isSourceEmpty();
+  }
+
+  /** Whether there is a source that has payload which may leave. */
+  boolean isSourceReady() {
+    return puller != null && puller.isSourceReady();
+  }
+
+  /** Whether there is anything new to send: segments that are queued, or that can be pulled. */
+  boolean hasNew() {
+    return buffer.queued() > 0 || (puller != null && puller.isReady());
+  }
+
+  /** Whether there are new segments, and the window and the limit have room for one. */
+  boolean isNewAllowed() {
+    return hasNew() && isWindowFree() && isNextAllowed(0);
+  }
+
+  /** Whether there is anything to send, though it may have to wait for the window or the pacer. */
+  boolean isDue(long nowUs) {
+    return hasNew() || losses.isSearchDue(false, nowUs);
+  }
+
+  /** New segments leave: those that are far apart give few samples of the round-trip time. */
+  void sentNew(long nowUs) {
+    if (rttProbe != null || rtt.isStale(nowUs)) {
+      rttProbe().sentNew(nowUs);
+    }
+  }
+
+  /** Reports a flush, which has been written, to the congestion control and the tracer. */
+  void reportFlush(int window, long nowUs) {
+    if (!events.isActive()) {
+      return;
+    }
+    events.endFlush(inFlight(), window, config.fastRetransmit(), nowUs);
+    if (!hasNew() && isWindowFree()) {
+      events.applicationLimited(losses.unacknowledged());
+    }
+  }
+
+  /** Tells the source of what the flush has sent. */
+  void endFlush() {
+    if (puller != null) {
+      puller.endFlush();
+    }
+  }
+
+  // The amplification limit, while the peer's address is not validated
+
+  /**
+   * Whether the limit, if there is one, has room for the next new segment in a datagram of its own.
+   *
+   * @param unsentBytes what has been written in this flush, and does not count as sent yet
+   */
+  boolean isNextAllowed(int unsentBytes) {
+    if (limit == null) {
+      return true;
+    }
+    int segmentBytes = nextBytes();
+    int bytes = segmentBytes + size.overheadBytes() + unsentBytes;
+    return limit.hasRoomForNew(bytes, segmentBytes, losses.unacknowledged() == 0);
+  }
+
+  /** The size of the next new segment; one that has to be pulled has the largest size. */
+  private int nextBytes() {
+    return buffer.queued() > 0
+        ? buffer.bytes(buffer.firstQueued())
+        : Segment.HEADER_BYTES + pulledPayloadBytes();
+  }
+
+  /** The largest payload of a segment that is pulled, while none is queued. */
+  int pulledPayloadBytes() {
+    return isFirstLimited()
+        ? Math.min(AmplificationLimit.SMALL_PAYLOAD_BYTES, size.mssBytes())
+        : size.mssBytes();
+  }
+
+  /**
+   * Whether the address is not validated, and the first segment of the session has not been sent
+   * and is the only one, if any.
+   */
+  boolean isFirstLimited() {
+    return limit != null && buffer.next() == firstSn && buffer.queued() <= 1;
+  }
+
+  /** Whether new segments wait for the limit, and no ACK of one in flight can end that. */
+  private boolean isBlocked() {
+    return losses.unacknowledged() == 0
+        && (hasNew() || admission.isHeldBack())
+        && isWindowFree()
+        && !isNextAllowed(0);
+  }
+
+  /** Whether a path challenge is needed: no ACK of a segment in flight can validate the path. */
+  boolean isPathChallengeWanted() {
+    return limit != null
+        && (isBlocked() || (losses.unacknowledged() == 0 && limit.isChallengeRequested()));
+  }
+
+  /** A batch or a flush has ended: new segments may wait for the limit. */
+  void updateLimit(long nowUs) {
+    if (limit != null) {
+      limit.update(isBlocked(), isPathChallengeWanted(), nowUs);
+    }
+  }
+
+  /** When the path has to be challenged, or {@link Kcp#NO_DEADLINE}. */
+  long pathChallengeAtUs() {
+    return limit == null ? Kcp.NO_DEADLINE : limit.challengeAtUs();
+  }
+
+  /** Whether a message of the extension may leave in a flush that begins now. */
+  boolean isMessageAllowed() {
+    return extension != null && (limit == null || limit.hasRoomForMessage(size.overheadBytes()));
+  }
+
+  // The peer
+
+  /** So many segments have been received in order, ever. */
+  void received(int segments) {
+    hasReceived |= segments != 0;
+    if (limit != null && segments >= CHALLENGE_SEGMENTS) {
+      limit.requestChallenge();
+    }
+  }
+
+  /** See {@link KcpExtension#isPeerDone}. */
+  boolean isPeerDone() {
+    return extension != null && extension.isPeerDone();
+  }
+
+  /**
+   * Whether a peer that is alive answers a challenge: it knows the session. Until the path is
+   * validated, the peer is not challenged to show that it is alive.
+   */
+  boolean isFreshnessExpected() {
+    return limit == null && (hasReceived || buffer.una() != firstSn);
+  }
+
+  /** Whether a probe is unanswered. */
+  boolean isProbing() {
+    return probe.isUnanswered() || (blackHoles != null && blackHoles.isProbing());
+  }
+
+  // Acknowledgements and timeouts
+
+  /** Whether a segment in flight was sent first or last with this timestamp. */
+  boolean wasSent(int sn, int ts) {
+    int index = buffer.index(sn);
+    return buffer.isAwaited(sn)
+        && (losses.firstTs(index) == ts || losses.isLastTransmission(index, ts));
+  }
+
+  /** The oldest segment in flight, if there is one, is sent without back-off from now on. */
+  void resetBackOff(long nowUs) {
+    if (losses.unacknowledged() > 0) {
+      losses.resetBackOff(buffer.index(buffer.una()), nowUs);
+    }
+  }
+
+  /** Sends the oldest segment in flight again with the next flush, and resets its back-off. */
+  void retransmitFirst(long nowUs) {
+    if (losses.unacknowledged() > 0) {
+      int first = buffer.index(buffer.una());
+      losses.resetBackOff(first, nowUs);
+      losses.expire(first, nowUs);
+    }
+  }
+
+  /**
+   * A segment has timed out: an outage begins if nothing is acknowledged for a timeout.
+   *
+   * @param probeSlots those of the thread
+   */
+  void timedOut(ProbeSlots probeSlots, long nowUs) {
+    if (nowUs - liveness.progressAtUs() < losses.timeoutUs()) {
+      return;
+    }
+    if (outage == null) {
+      outage = new Outage(this, probeSlots);
+    }
+    outage.begin(nowUs);
+  }
+
+  /**
+   * Whether there is an outage that has lasted until its first probe. Then any datagram has the
+   * oldest segment sent again, at a rate that replays cannot raise.
+   */
+  boolean isOutageProbed() {
+    return outage != null && outage.isProbing();
+  }
+
+  /** When a probe of an outage or of the round-trip time is due, or {@link Kcp#NO_DEADLINE}. */
+  long probeAtUs() {
+    long outageAtUs = outage == null ? Kcp.NO_DEADLINE : outage.deadlineUs();
+    return Math.min(outageAtUs, rttProbeAtUs());
+  }
+
+  /** When the round-trip time is probed, or {@link Kcp#NO_DEADLINE}. */
+  long rttProbeAtUs() {
+    return rttProbe == null ? Kcp.NO_DEADLINE : rttProbe.deadlineUs();
+  }
+
+  /**
+   * A flush begins: requests the probes that are due.
+   *
+   * @param hasAcks whether it writes acknowledgements, whose datagram a probe can share
+   */
+  void requestProbes(boolean hasAcks, long nowUs) {
+    if (outage != null) {
+      outage.beginFlush(nowUs);
+    }
+    if (rttProbe != null) {
+      rttProbe.beginFlush(hasAcks, nowUs);
+    }
+  }
+
+  /** The probes of the round-trip time, which are made if there are none. */
+  RttProbe rttProbe() {
+    if (rttProbe == null) {
+      rttProbe = new RttProbe(this);
+    }
+    return rttProbe;
+  }
+
+  /** Whether an ACK with the timestamp {@code ts} answers a challenge. */
+  boolean takeAnswer(int ts, int nowTs, long nowUs) {
+    boolean isAnswer = probe.takeAnswer(ts, nowTs);
+    if (isAnswer && rttProbe != null) {
+      rttProbe.onAnswer(ts, nowUs);
+    }
+    return isAnswer;
+  }
+
+  // Black holes
+
+  /** Null until a large segment has been lost often. */
+  BlackHoleDetector blackHolesIfAny() {
+    return blackHoles;
+  }
+
+  /** The detector, which is made if there is none. */
+  BlackHoleDetector blackHoles() {
+    if (blackHoles == null) {
+      blackHoles = new BlackHoleDetector(this);
+    }
+    return blackHoles;
+  }
+
+  /**
+   * Whether segments may be lost since they are large. While the path is not validated, the limit
+   * may be the reason.
+   */
+  boolean isBlackHolePossible() {
+    return size.hasLargePackets() && limit == null;
+  }
+
+  /** The size of the packet of the segment at {@code index}, if that is alone in it, in bytes. */
+  int packetBytes(int index) {
+    return buffer.bytes(index) + size.overheadBytes();
+  }
+}

@@ -1,0 +1,16 @@
+package io.kcp4j;
+
+/**
+ * What the sessions of a thread share, of one endpoint or of several: pools of rings, and the flush
+ * that is under way.
+ */
+@Unstable
+public final class ThreadContext {
+
+  final RingPool<SendRing> sendRings = new RingPool<>(SendRing.ENTRY_BYTES, SendRing::new);
+  final RingPool<QueueRing> queueRings = new RingPool<>(QueueRing.ENTRY_BYTES, QueueRing::new);
+  final Flush flush = new Flush();
+
+  /** Makes empty pools. */
+  public ThreadContext() {}
+}
