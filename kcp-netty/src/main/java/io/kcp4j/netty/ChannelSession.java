@@ -183,7 +183,7 @@ final class ChannelSession {
     if (session.kcp().config() != settings || session.fecConfig() != config.fec()) {
       applySettings(settings, config.fec());
     }
-    if (channel.parent() == null && !channel.isSocketShared()) {
+    if (channel.parent() == null) {
       channel.endpoint().keyRing(config.keyRing());
     }
   }

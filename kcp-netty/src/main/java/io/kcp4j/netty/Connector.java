@@ -6,13 +6,10 @@ import io.kcp4j.session.SessionDirectory;
 import io.kcp4j.session.TimerWheel;
 import io.netty.channel.ChannelPromise;
 import io.netty.channel.ConnectTimeoutException;
-import io.netty.util.NetUtil;
 import io.netty.util.concurrent.Future;
 import io.netty.util.concurrent.PromiseNotifier;
 import java.io.IOException;
 import java.net.ConnectException;
-import java.net.Inet6Address;
-import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.PortUnreachableException;
 import java.net.SocketAddress;
@@ -40,9 +37,6 @@ final class Connector implements KcpEndpoint.Owner {
   /** Limits the events that tell of datagrams which the system refuses to send. */
   private final LogLimit refusals = new LogLimit();
 
-  /** The event loop whose sockets the channel may use, or null if it has a socket of its own. */
-  private EventLoopContext loop;
-
   /** Null unless an attempt is under way. */
   private ChannelPromise promise;
 
@@ -58,16 +52,8 @@ final class Connector implements KcpEndpoint.Owner {
     return promise != null;
   }
 
-  /** Opens the client's socket and registers it, unless that is to be a shared one. */
+  /** Opens the client's socket and registers it. */
   void register(ChannelPromise promise) {
-    if (channel.config().isSharedSocket()) {
-      EventLoopContext shared = EventLoopContext.of(channel.eventLoop());
-      shared.checkRunning();
-      shared.enter(channel);
-      loop = shared;
-      promise.setSuccess();
-      return;
-    }
     KcpEndpoint endpoint = newEndpoint();
     channel.socketOpened(endpoint);
     PromiseNotifier.cascade(false, endpoint.register(channel), promise);
@@ -75,25 +61,17 @@ final class Connector implements KcpEndpoint.Owner {
 
   private KcpEndpoint newEndpoint() {
     KcpChannelConfig config = channel.config();
-    EventLoopContext shared = EventLoopContext.of(channel.eventLoop());
+    EventLoopContext loop = EventLoopContext.of(channel.eventLoop());
     return new KcpEndpoint(
         channel.eventLoop(),
         this,
         config.socketOptions(),
         new KcpContext(
-            config.getAllocator(),
-            shared.clientBudget(),
-            channel.endpointCounters(),
-            shared.rings()),
+            config.getAllocator(), loop.clientBudget(), channel.endpointCounters(), loop.rings()),
         config.keyRing(),
         SessionDirectory.ofOne(0),
         KcpEndpoint.DEFAULT_MAX_DATAGRAM_BYTES,
         false);
-  }
-
-  /** Whether the channel uses a shared socket. */
-  boolean isSocketShared() {
-    return channel.endpoint() != null && loop != null;
   }
 
   /** Why no attempt can be made, or null. */
@@ -125,52 +103,19 @@ final class Connector implements KcpEndpoint.Owner {
     if (!channel.isOpen()) {
       return; // The promise was cancelled before it had the listener.
     }
-    if (loop == null) {
-      KcpEndpoint endpoint = channel.endpoint();
-      endpoint
-          .connect(remote, local)
-          .addListener(connected -> socketReady(connected, endpoint.remoteAddress()));
-    } else {
-      joinSharedSocket(host((InetSocketAddress) remote), local);
-    }
+    channel.endpoint().connect(remote, local).addListener(this::socketConnected);
   }
 
-  private void joinSharedSocket(InetSocketAddress remote, SocketAddress local) {
-    SharedSocket socket;
-    try {
-      socket = loop.sharedSockets().join(channel, remote, local);
-    } catch (Throwable e) { // No socket or no cipher can be made.
-      if (isConnecting()) {
-        fail(e);
-      }
-      return;
-    }
-    channel.socketOpened(socket.endpoint());
-    channel.config().socketOptions().share(socket.endpoint().channel());
-    socket.opened().addListener(opened -> socketReady(opened, remote));
-  }
-
-  /** The address at which the wildcard address is reached: replies come from there. */
-  private static InetSocketAddress host(InetSocketAddress remote) {
-    InetAddress address = remote.getAddress();
-    if (!address.isAnyLocalAddress()) {
-      return remote;
-    }
-    InetAddress loopback =
-        address instanceof Inet6Address ? NetUtil.LOCALHOST6 : NetUtil.LOCALHOST4;
-    return new InetSocketAddress(loopback, remote.getPort());
-  }
-
-  private void socketReady(Future<?> ready, InetSocketAddress remote) {
+  private void socketConnected(Future<?> connected) {
     if (!channel.isOpen()) {
       return;
     }
-    if (!ready.isSuccess()) {
-      fail(ready.cause());
+    if (!connected.isSuccess()) {
+      fail(connected.cause());
       return;
     }
     try {
-      channel.openSession(remote);
+      channel.openSession(channel.endpoint().remoteAddress());
     } catch (Throwable e) { // The user's congestion control may throw.
       fail(e);
       return;
@@ -202,9 +147,6 @@ final class Connector implements KcpEndpoint.Owner {
 
   /** The channel closes: an attempt that is under way fails. */
   void close() {
-    if (loop != null) {
-      loop.leave(channel);
-    }
     if (isConnecting()) {
       end().tryFailure(new ClosedChannelException());
     }

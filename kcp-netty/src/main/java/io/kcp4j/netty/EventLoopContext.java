@@ -27,9 +27,8 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * The state that all endpoints of one event loop share: the clock, the timer wheel with at most one
- * scheduled task, buffers to send from and to receive into, the ciphers of each key ring, scratch
- * memory for FEC, and the sockets that several clients use. While no timer is armed, no task is
- * scheduled. Used by the event loop.
+ * scheduled task, buffers to send from and to receive into, the ciphers of each key ring, and
+ * scratch memory for FEC. While no timer is armed, no task is scheduled. Used by the event loop.
  */
 final class EventLoopContext implements Runnable {
 
@@ -65,7 +64,6 @@ final class EventLoopContext implements Runnable {
 
   private final UdpBatchWriter batchWriter = new UdpBatchWriter(PooledByteBufAllocator.DEFAULT);
   private final ReceiveSpace receiveSpace = new ReceiveSpace();
-  private final SharedSockets sharedSockets = new SharedSockets();
   private final ExceptionLog exceptions = new ExceptionLog(logger, ExceptionLog.UNEXPECTED);
 
   private long nowUs = readClock();
@@ -129,10 +127,6 @@ final class EventLoopContext implements Runnable {
 
   ReceiveSpace receiveSpace() {
     return receiveSpace;
-  }
-
-  SharedSockets sharedSockets() {
-    return sharedSockets;
   }
 
   FecContext fecContext() {

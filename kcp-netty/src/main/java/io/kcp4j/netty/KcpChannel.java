@@ -81,7 +81,7 @@ public final class KcpChannel extends AbstractChannel implements DuplexChannel {
   private volatile KcpEndpoint endpoint;
   private volatile InetSocketAddress localAddress;
   private volatile InetSocketAddress remoteAddress;
-  private volatile KcpCounters endpointCounters;
+  private final KcpCounters endpointCounters;
   private volatile EndReason endReason;
 
   // Made by the constructor of the superclass, so that they must have no initializers.
@@ -147,9 +147,7 @@ public final class KcpChannel extends AbstractChannel implements DuplexChannel {
 
   /**
    * The counters of the socket and of all its sessions: those of the server that has accepted this
-   * channel, or those of the client's socket. If that is a {@linkplain
-   * KcpChannelOption#SHARED_SOCKET shared} one, the counters are zero before connecting, and then
-   * those of all its clients.
+   * channel, or those of the client's socket.
    */
   public KcpCounters endpointCounters() {
     return endpointCounters;
@@ -359,10 +357,6 @@ public final class KcpChannel extends AbstractChannel implements DuplexChannel {
     if (config.mistake() != null) {
       throw config.mistake();
     }
-    if (endpoint == null) {
-      throw new UnsupportedOperationException(
-          "bind: " + local + " (expected: connect to " + KcpChannelOption.SHARED_SOCKET + ")");
-    }
     endpoint.bind(local);
     localAddress = endpoint.localAddress();
   }
@@ -370,12 +364,6 @@ public final class KcpChannel extends AbstractChannel implements DuplexChannel {
   /** A client has its socket. */
   void socketOpened(KcpEndpoint endpoint) {
     this.endpoint = endpoint;
-    endpointCounters = endpoint.context().total();
-  }
-
-  /** Whether a client uses a socket together with others. */
-  boolean isSocketShared() {
-    return connector != null && connector.isSocketShared();
   }
 
   /** A client's socket is ready: makes the session. */

@@ -59,10 +59,6 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
               KcpChannelOption.CONNECT_PROBE,
               KcpChannelConfig::isConnectProbe,
               (config, value) -> config.connectProbe = value)
-          .add(
-              KcpChannelOption.SHARED_SOCKET,
-              KcpChannelConfig::isSharedSocket,
-              KcpChannelConfig::setSharedSocket)
           .add(KcpChannelOption.KEY_RING, KcpChannelConfig::keyRing, KcpChannelConfig::setKeyRing)
           .add(KcpChannelOption.FEC, KcpChannelConfig::fec, KcpChannelConfig::setFec)
           .add(
@@ -102,7 +98,6 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
   private volatile int lingerMs = DEFAULT_LINGER_MS;
   private volatile int lingerMaxMs = DEFAULT_LINGER_MAX_MS;
   private volatile boolean connectProbe;
-  private volatile boolean sharedSocket;
   private volatile KeyRing keyRing = KeyRing.NONE;
   private volatile FecConfig fec = FecConfig.NONE;
   private volatile int unreliableQueue;
@@ -176,10 +171,6 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
     return connectProbe;
   }
 
-  boolean isSharedSocket() {
-    return sharedSocket;
-  }
-
   /** The client's key ring, or that of the server that has accepted the channel. */
   KeyRing keyRing() {
     KcpServerChannel server = kcpChannel.parent();
@@ -227,11 +218,6 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
     this.conv = conv;
   }
 
-  private void setSharedSocket(boolean shared) {
-    checkIsClient(KcpChannelOption.SHARED_SOCKET, shared);
-    sharedSocket = shared;
-  }
-
   private void setEndOnPortUnreachable(PortUnreachable action) {
     checkIsClient(KcpChannelOption.END_ON_PORT_UNREACHABLE, action);
     endOnPortUnreachable = action;
@@ -275,10 +261,6 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
   private synchronized void setKeyRing(KeyRing ring) {
     if (kcpChannel.parent() != null) {
       mistakes.unknown(KcpChannelOption.KEY_RING);
-    }
-    if (kcpChannel.isSocketShared() && ring != keyRing) {
-      throw new IllegalStateException(
-          KcpChannelOption.KEY_RING + ": (expected: set before connecting, the socket is shared)");
     }
     if (kcpChannel.endpoint() != null) {
       KcpServerChannelConfig.checkSuccessor(KcpChannelOption.KEY_RING, keyRing, ring);

@@ -23,7 +23,7 @@ public enum KcpChannelEvent {
 
   /**
    * The system has refused to send datagrams of a client, at most once in ten seconds: {@code
-   * endpointCounters()} has the errors. Not with {@link KcpChannelOption#SHARED_SOCKET}.
+   * endpointCounters()} has the errors.
    */
   SEND_REFUSED,
 

@@ -128,7 +128,7 @@ public final class KcpChannelOption {
   /**
    * What a client does when the system reports that nobody listens at the server's port (ICMP port
    * unreachable), as after a crash of the server's process. Default {@link PortUnreachable#PROBE}.
-   * Without effect with {@link #SHARED_SOCKET}. Cannot be set on an accepted child.
+   * Cannot be set on an accepted child.
    */
   public static final ChannelOption<PortUnreachable> END_ON_PORT_UNREACHABLE =
       option("END_ON_PORT_UNREACHABLE");
@@ -156,25 +156,6 @@ public final class KcpChannelOption {
    * CONNECT_TIMEOUT_MILLIS}.
    */
   public static final ChannelOption<Boolean> CONNECT_PROBE = option("CONNECT_PROBE");
-
-  /**
-   * Whether a client shares its UDP socket with other clients of its event loop. Default false.
-   * With true, connecting joins an open socket of the event loop that has had no session with the
-   * remote address, and otherwise opens one: two sessions with one address always have two sockets,
-   * since many KCP servers tell peers apart by the address alone. To share a socket, clients must
-   * have this option, equal socket options, the same {@link #KEY_RING} and allocator, and ask for
-   * the same local address, or for none. The socket closes with its last client.
-   *
-   * <p>To be set before registration. {@code connect} gives the local address; {@code bind} fails
-   * with an {@link UnsupportedOperationException}. Once connected, {@link #KEY_RING} and socket
-   * options cannot be changed: {@code setOption} throws {@link IllegalStateException}. A shared
-   * socket is not connected, which has two effects. The system reports no ICMP errors: a connect
-   * with {@link #CONNECT_PROBE} to a port at which nobody listens fails after {@code
-   * CONNECT_TIMEOUT_MILLIS} with {@link io.netty.channel.ConnectTimeoutException} and not after
-   * half a second with {@link java.net.ConnectException}. And the socket receives what any host
-   * sends; datagrams of no session are counted and dropped.
-   */
-  public static final ChannelOption<Boolean> SHARED_SOCKET = option("SHARED_SOCKET");
 
   /**
    * The keys that seal and open a client's packets; default {@link KeyRing#NONE}. For accepted

@@ -48,9 +48,6 @@ final class SocketOptions {
   private volatile ReceiveMode receiveMode = ReceiveMode.AUTO;
   private final List<DatagramChannel> sockets = new ArrayList<>(1);
 
-  /** Whether the socket is one of several channels, see {@link SharedSocket}. */
-  private boolean isShared;
-
   SocketOptions() {
     values.put(ChannelOption.SO_RCVBUF, DEFAULT_BUFFER_BYTES);
     values.put(ChannelOption.SO_SNDBUF, DEFAULT_BUFFER_BYTES);
@@ -83,10 +80,6 @@ final class SocketOptions {
    * @return whether it is an option of a datagram socket
    */
   synchronized <T> boolean set(ChannelOption<T> option, T value) {
-    if (isShared && (OWN.has(option) || isSocketOption(option))) {
-      throw new IllegalStateException(
-          option + ": (expected: set before connecting, the socket is shared)");
-    }
     if (OWN.has(option)) {
       OWN.set(this, option, value);
       return true;
@@ -119,29 +112,6 @@ final class SocketOptions {
   synchronized void putAll(Map<ChannelOption<?>, Object> options) {
     OWN.putAll(this, options);
     values.forEach((option, value) -> options.put(option, get(option)));
-  }
-
-  /** The options and their values. */
-  synchronized Map<ChannelOption<?>, Object> values() {
-    Map<ChannelOption<?>, Object> all = new LinkedHashMap<>(values);
-    OWN.putAll(this, all);
-    return all;
-  }
-
-  /** Options with the same values, of no socket. */
-  synchronized SocketOptions copy() {
-    SocketOptions copy = new SocketOptions();
-    copy.values.clear();
-    copy.values.putAll(values);
-    copy.sendSegments = sendSegments;
-    copy.receiveMode = receiveMode;
-    return copy;
-  }
-
-  /** Has the options read from a socket of several channels. None can be set from now on. */
-  synchronized void share(DatagramChannel socket) {
-    sockets.add(socket);
-    isShared = true;
   }
 
   /** Sets all options on a socket, and adds it to those on which they are set. */

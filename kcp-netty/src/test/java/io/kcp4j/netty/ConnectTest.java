@@ -12,9 +12,14 @@ import io.kcp4j.congestion.CongestionControl;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelOption;
+import io.netty.channel.ChannelPromise;
 import io.netty.channel.ConnectTimeoutException;
+import io.netty.channel.DefaultChannelPromise;
 import io.netty.channel.epoll.Epoll;
 import io.netty.channel.unix.UnixChannelOption;
+import io.netty.util.concurrent.Future;
+import io.netty.util.concurrent.GenericFutureListener;
+import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.UnknownHostException;
@@ -121,6 +126,53 @@ class ConnectTest {
 
       connecting.channel().closeFuture().syncUninterruptibly();
       assertTrue(connecting.isCancelled());
+    }
+  }
+
+  @OverEachTransport
+  void connectThatIsCancelledAsItBeginsClosesTheChannel(TransportUnderTest transport)
+      throws Exception {
+    try (Fixture fixture = new Fixture(transport);
+        UnresponsivePeer peer = new UnresponsivePeer()) {
+      KcpChannel client =
+          (KcpChannel) fixture.bootstrap.handler(new Recorder()).register().sync().channel();
+
+      ChannelFuture connect = client.connect(peer.address(), new CancelledByItsListener(client));
+
+      client.closeFuture().syncUninterruptibly();
+      assertTrue(connect.isCancelled());
+      await().until(() -> !client.endpoint().isOpen());
+    }
+  }
+
+  /** Is cancelled between the first look at it and the first listener. */
+  private static final class CancelledByItsListener extends DefaultChannelPromise {
+
+    CancelledByItsListener(Channel channel) {
+      super(channel);
+    }
+
+    @Override
+    public ChannelPromise addListener(
+        GenericFutureListener<? extends Future<? super Void>> listener) {
+      cancel(false);
+      return super.addListener(listener);
+    }
+  }
+
+  @OverEachTransport
+  void socketThatCannotBeBoundFailsTheConnect(TransportUnderTest transport) throws Exception {
+    try (Fixture fixture = new Fixture(transport);
+        UnresponsivePeer peer = new UnresponsivePeer();
+        UnresponsivePeer occupant = new UnresponsivePeer()) {
+      fixture.bootstrap.localAddress(occupant.address());
+
+      ChannelFuture failed = connect(fixture, peer.address(), new Recorder());
+
+      assertInstanceOf(IOException.class, failed.cause());
+      assertTrue(failed.cause().getMessage().contains("in use"), failed.cause().getMessage());
+      failed.channel().closeFuture().syncUninterruptibly();
+      await().until(() -> !((KcpChannel) failed.channel()).endpoint().isOpen());
     }
   }
 

@@ -60,7 +60,6 @@ class OptionsTest {
         Arguments.of(KcpChannelOption.END_ON_PORT_UNREACHABLE, PortUnreachable.IGNORE),
         Arguments.of(KcpChannelOption.LINGER, 0),
         Arguments.of(KcpChannelOption.CONNECT_PROBE, true),
-        Arguments.of(KcpChannelOption.SHARED_SOCKET, true),
         Arguments.of(KcpSocketOption.SEND_SEGMENTS, 16),
         Arguments.of(KcpSocketOption.RECEIVE, ReceiveMode.SINGLE),
         Arguments.of(ChannelOption.SO_RCVBUF, 123_456),

@@ -53,16 +53,21 @@ class SendRefusalTest {
     assertEquals("[]", counters.toString());
   }
 
-  /** Without SO_BROADCAST, the system sends nothing to this address. */
+  /**
+   * Without SO_BROADCAST, the system sends nothing to this address, unless the socket has kept the
+   * route: it looks it up again after IP_TOS has been set.
+   */
   @OverEachTransport
   @ResourceLock(RecordedLog.LOCK)
   void refusalIsCountedLoggedAndTheCauseOfTheEnd(TransportUnderTest transport) {
     try (Fixture fixture = new Fixture(transport);
         RecordedLog log = new RecordedLog()) {
-      fixture.bootstrap.option(KcpChannelOption.SHARED_SOCKET, true);
+      fixture.bootstrap.option(ChannelOption.SO_BROADCAST, true);
       fixture.bootstrap.option(KcpChannelOption.PROGRESS_TIMEOUT, 500);
       Recorder recorder = new Recorder();
       KcpChannel client = fixture.connectTo(new InetSocketAddress("255.255.255.255", 9), recorder);
+      client.config().setOption(ChannelOption.SO_BROADCAST, false);
+      client.config().setOption(ChannelOption.IP_TOS, 16);
       client.writeAndFlush(Fixture.buffer(client, new byte[10]));
 
       client.closeFuture().syncUninterruptibly();

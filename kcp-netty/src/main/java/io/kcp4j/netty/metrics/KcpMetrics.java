@@ -3,7 +3,6 @@ package io.kcp4j.netty.metrics;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpCounters;
 import io.kcp4j.netty.KcpChannel;
-import io.kcp4j.netty.KcpChannelOption;
 import io.kcp4j.netty.KcpServerChannel;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Tag;
@@ -45,8 +44,7 @@ public final class KcpMetrics implements MeterBinder {
   }
 
   /**
-   * Publishes a client: the counters of its socket, or those of its session if the socket is a
-   * {@linkplain KcpChannelOption#SHARED_SOCKET shared} one.
+   * Publishes a client: the counters of its socket.
    *
    * @throws IllegalArgumentException if a server has accepted the channel
    */
@@ -59,16 +57,9 @@ public final class KcpMetrics implements MeterBinder {
             client,
             Tags.of(tags),
             client.closeFuture(),
-            KcpMetrics::counters,
+            KcpChannel::endpointCounters,
             channel -> channel.isActive() ? 1 : 0,
             channel -> channel.stats().heldBytes());
-  }
-
-  /** The counters of a shared socket would be added up once for each of its clients. */
-  private static KcpCounters counters(KcpChannel client) {
-    return client.config().getOption(KcpChannelOption.SHARED_SOCKET)
-        ? client.stats().counters()
-        : client.endpointCounters();
   }
 
   @Override

@@ -26,8 +26,6 @@ import java.lang.ref.WeakReference;
 import java.net.DatagramSocket;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
@@ -139,41 +137,6 @@ class KcpMetricsTest {
 
       second.close().sync();
       await().until(() -> registry.getMeters().isEmpty() && other.getMeters().isEmpty());
-    } finally {
-      group.shutdownGracefully(10, 2000, TimeUnit.MILLISECONDS).sync();
-    }
-  }
-
-  @Test
-  void clientsOfASharedSocketAreCountedOnce() throws Exception {
-    EventLoopGroup group = new MultiThreadIoEventLoopGroup(1, NioIoHandler.newFactory());
-    try (DatagramSocket first = new DatagramSocket(0, InetAddress.getLoopbackAddress());
-        DatagramSocket second = new DatagramSocket(0, InetAddress.getLoopbackAddress())) {
-      Bootstrap bootstrap =
-          new Bootstrap()
-              .group(group)
-              .channel(KcpChannel.class)
-              .option(KcpChannelOption.LINGER, 0)
-              .option(KcpChannelOption.SHARED_SOCKET, true)
-              .handler(
-                  new ChannelInitializer<>() {
-                    @Override
-                    protected void initChannel(Channel client) {}
-                  });
-      SimpleMeterRegistry registry = new SimpleMeterRegistry();
-      List<KcpChannel> clients = new ArrayList<>();
-      for (DatagramSocket peer : List.of(first, second)) {
-        clients.add((KcpChannel) bootstrap.connect(peer.getLocalSocketAddress()).sync().channel());
-        new KcpMetrics(clients.get(clients.size() - 1), Tags.of("endpoint", "both"))
-            .bindTo(registry);
-      }
-
-      clients.get(0).writeAndFlush(Unpooled.wrappedBuffer(new byte[1000])).sync();
-      clients.get(1).writeAndFlush(Unpooled.wrappedBuffer(new byte[200])).sync();
-      assertEquals(1200, counter(registry, "kcp.payload.out", "both").count());
-
-      clients.get(0).close().sync();
-      assertEquals(1200, counter(registry, "kcp.payload.out", "both").count());
     } finally {
       group.shutdownGracefully(10, 2000, TimeUnit.MILLISECONDS).sync();
     }
