@@ -64,7 +64,7 @@ final class EventLoopContext implements Runnable {
 
   private final UdpBatchWriter batchWriter = new UdpBatchWriter(PooledByteBufAllocator.DEFAULT);
   private final ReceiveSpace receiveSpace = new ReceiveSpace();
-  private final ExceptionLog exceptions = new ExceptionLog(logger, ExceptionLog.UNEXPECTED);
+  private final LogLimit exceptions = new LogLimit();
 
   private long nowUs = readClock();
   private final Set<Channel> sockets = new HashSet<>();
@@ -270,7 +270,7 @@ final class EventLoopContext implements Runnable {
     try {
       wheel.advance(now);
     } catch (Throwable e) {
-      exceptions.warn(eventLoop, e, now);
+      exceptions.warn(logger, eventLoop, LogLimit.UNEXPECTED, e, now);
     } finally {
       schedule(); // An exception of one timer does not stop the others.
     }

@@ -92,7 +92,6 @@ final class KcpEndpoint implements SessionTable.Handler {
   private final ForwardedPackets forwarded;
   private final KeepAliveSweep sweep;
   private final EndpointLog log;
-  private final SendRefusals refusals;
   private final FlushRequests flushRequests;
   private final DatagramReceiver receiver;
 
@@ -135,7 +134,6 @@ final class KcpEndpoint implements SessionTable.Handler {
     members = new EndpointMembers(this, owner);
     forwarded = new ForwardedPackets(this, context);
     log = new EndpointLog(socket.channel(), context.total());
-    refusals = new SendRefusals(context.total());
     sweep = new KeepAliveSweep(loop, table, this::nowUs, this::warnOfKeyUsageLimit);
     ReadModeration moderation = new ReadModeration(socket::pauseReads);
     receiver = new DatagramReceiver(this, loop, table, moderation, context.total());
@@ -230,7 +228,7 @@ final class KcpEndpoint implements SessionTable.Handler {
   }
 
   /**
-   * Submits a task to the event loop. Exceptions of the task are logged, see {@link ExceptionLog}.
+   * Submits a task to the event loop. Exceptions of the task are logged at a limited rate.
    *
    * @return false if the event loop has ended; the socket is closed then
    */
@@ -425,9 +423,7 @@ final class KcpEndpoint implements SessionTable.Handler {
     }
     if (cause instanceof IOException failure) {
       // A datagram that the system or the peer's host refuses counts as lost.
-      if (refusals.add(failure)) {
-        log.sendRefused(refusals.last(), loop.nowUs());
-      }
+      log.sendFailed(failure, loop.nowUs());
       execute(() -> owner.failed(failure)); // Later: it may be about to send.
     } else {
       unexpected(cause);
@@ -618,12 +614,12 @@ final class KcpEndpoint implements SessionTable.Handler {
   /** Logs that the peer of a client's session has not answered yet. */
   void logUnanswered(Session session) {
     InetSocketAddress remote = Ipv6Scope.withoutZero(session.remote());
-    log.unanswered(remote, unansweredDetail(session), loop.nowUs());
+    log.unanswered(remote, session.fecConfig().isEncoding(), loop.nowUs());
   }
 
   /** What is known of why the peer of a client's session has not answered. */
   String unansweredDetail(Session session) {
-    return log.unansweredDetail(refusals.last(), session.fecConfig().isEncoding());
+    return log.unansweredDetail(session.fecConfig().isEncoding());
   }
 
   @Override

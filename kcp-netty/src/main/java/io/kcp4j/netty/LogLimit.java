@@ -1,6 +1,7 @@
 package io.kcp4j.netty;
 
 import io.kcp4j.Unstable;
+import io.netty.util.internal.logging.InternalLogger;
 
 /**
  * Limits a kind of log line to one in ten seconds, and counts the suppressed ones. Not thread-safe.
@@ -10,6 +11,9 @@ public final class LogLimit {
 
   /** The least time between two lines, in microseconds. */
   public static final int INTERVAL_US = 10_000_000;
+
+  /** The kind of an exception that kcp4j itself does not expect. */
+  static final String UNEXPECTED = "unexpected exception";
 
   private long nextAtUs = Long.MIN_VALUE;
   private long suppressed;
@@ -36,5 +40,24 @@ public final class LogLimit {
     long taken = suppressed;
     suppressed = 0;
     return taken;
+  }
+
+  /**
+   * Logs an exception with its stack trace, or only counts it: every datagram may cause one, for
+   * example while memory is short.
+   *
+   * @param source the channel or event loop that it comes from
+   * @param kind the kind of exception that this object limits
+   */
+  void warn(InternalLogger logger, Object source, String kind, Throwable cause, long nowUs) {
+    if (!tryAcquire(nowUs)) {
+      return;
+    }
+    long unlogged = takeSuppressed();
+    if (unlogged == 0) {
+      logger.warn("{} {}", source, kind, cause);
+    } else {
+      logger.warn("{} {} ({} more were not logged)", source, kind, unlogged, cause);
+    }
   }
 }

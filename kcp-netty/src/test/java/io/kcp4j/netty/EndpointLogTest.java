@@ -12,17 +12,24 @@ import io.kcp4j.crypto.KeyRing;
 import io.kcp4j.crypto.PacketKey;
 import io.kcp4j.crypto.UsedKeys;
 import io.netty.channel.embedded.EmbeddedChannel;
+import java.io.IOException;
 import java.net.InetSocketAddress;
+import java.net.NoRouteToHostException;
+import java.net.PortUnreachableException;
 import java.util.List;
+import java.util.Set;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** {@link EndpointLog}: what peers can cause is logged at a limited rate. */
 class EndpointLogTest {
 
   private final RecordedLog recorded = new RecordedLog();
   private final EmbeddedChannel socket = new EmbeddedChannel();
-  private final EndpointLog log = new EndpointLog(socket, new KcpCounters());
+  private final KcpCounters counters = new KcpCounters();
+  private final EndpointLog log = new EndpointLog(socket, counters);
 
   @AfterEach
   void close() {
@@ -43,11 +50,55 @@ class EndpointLogTest {
   }
 
   @Test
+  void eachKindOfMismatchIsLoggedOnceInTenSeconds() {
+    InetSocketAddress remote = InetSocketAddress.createUnresolved("peer", 1);
+    List<KcpCounter> kinds =
+        List.of(
+            KcpCounter.OPEN_FAILED,
+            KcpCounter.UNSEALED,
+            KcpCounter.NOT_KCP,
+            KcpCounter.FRAGMENT_IN_STREAM,
+            KcpCounter.DELIVERY_MISMATCHED);
+    for (int us : new int[] {5, 5, 4 + LogLimit.INTERVAL_US}) {
+      kinds.forEach(kind -> log.mismatched(kind, remote, us));
+    }
+    List<String> lines = recorded.messages(Level.INFO);
+    assertEquals(kinds.size(), Set.copyOf(lines).size(), lines::toString);
+    assertEquals(kinds.size(), lines.size(), lines::toString);
+    assertTrue(lines.stream().allMatch(line -> line.contains("peer")), lines::toString);
+
+    kinds.forEach(kind -> log.mismatched(kind, remote, 5 + LogLimit.INTERVAL_US));
+    assertEquals(2 * kinds.size(), recorded.messages(Level.INFO).size());
+  }
+
+  @Test
   void missingAnswerMayBeDueToFecOnlyWithFec() {
-    assertFalse(log.unansweredDetail(null, false).contains("FEC"));
-    assertTrue(log.unansweredDetail(null, true).endsWith("or it takes no FEC, as C KCP"));
-    assertEquals(
-        "0 datagrams received; last send failed: EPERM", log.unansweredDetail("EPERM", true));
+    assertFalse(log.unansweredDetail(false).contains("FEC"));
+    assertTrue(log.unansweredDetail(true).endsWith("or it takes no FEC, as C KCP"));
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "'sendToAddress(..) failed with error(-1): Operation not permitted', EPERM",
+    "Network is unreachable, ENETUNREACH",
+    "No route to host, EHOSTUNREACH",
+    "Cannot assign requested address, EADDRNOTAVAIL"
+  })
+  void errorsOfSendingAreCountedByName(String message, String name) {
+    String answer = "0 datagrams received; last send failed: ";
+    log.sendFailed(new IOException(message), 0);
+    assertEquals(answer + name, log.unansweredDetail(true));
+    assertEquals(1, counters.get(KcpCounter.valueOf("SEND_REFUSED_" + name)));
+    log.sendFailed(new NoRouteToHostException("Message too long"), 0);
+    assertEquals(answer + "Message too long", log.unansweredDetail(true));
+    assertEquals(1, counters.get(KcpCounter.SEND_REFUSED_OTHER));
+  }
+
+  @Test
+  void answerOfThePeersHostIsNoRefusal() {
+    log.sendFailed(new PortUnreachableException("Connection refused"), 0);
+    assertFalse(log.unansweredDetail(false).contains("send failed"));
+    assertEquals("[]", counters.toString());
   }
 
   @Test

@@ -2,56 +2,21 @@ package io.kcp4j.netty;
 
 import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import ch.qos.logback.classic.Level;
 import io.kcp4j.EndReason;
 import io.kcp4j.KcpCounter;
-import io.kcp4j.KcpCounters;
 import io.netty.channel.ChannelOption;
 import java.io.IOException;
 import java.net.InetSocketAddress;
-import java.net.NoRouteToHostException;
-import java.net.PortUnreachableException;
 import java.nio.channels.ClosedChannelException;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.ResourceLock;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
 
 /** Datagrams that the system does not send, and servers that do not answer. */
 class SendRefusalTest {
-
-  @ParameterizedTest
-  @CsvSource({
-    "'sendToAddress(..) failed with error(-1): Operation not permitted', EPERM",
-    "Network is unreachable, ENETUNREACH",
-    "No route to host, EHOSTUNREACH",
-    "Cannot assign requested address, EADDRNOTAVAIL"
-  })
-  void errorsAreCountedByName(String message, String name) {
-    KcpCounters counters = new KcpCounters();
-    SendRefusals refusals = new SendRefusals(counters);
-    assertNull(refusals.last());
-    assertTrue(refusals.add(new IOException(message)));
-    assertEquals(name, refusals.last());
-    assertEquals(1, counters.get(KcpCounter.valueOf("SEND_REFUSED_" + name)));
-    assertTrue(refusals.add(new NoRouteToHostException("Message too long")));
-    assertEquals("Message too long", refusals.last());
-    assertEquals(1, counters.get(KcpCounter.SEND_REFUSED_OTHER));
-  }
-
-  @Test
-  void answerOfThePeersHostIsNoRefusal() {
-    KcpCounters counters = new KcpCounters();
-    SendRefusals refusals = new SendRefusals(counters);
-    assertFalse(refusals.add(new PortUnreachableException("Connection refused")));
-    assertNull(refusals.last());
-    assertEquals("[]", counters.toString());
-  }
 
   /**
    * Without SO_BROADCAST, the system sends nothing to this address, unless the socket has kept the

@@ -10,6 +10,7 @@ import io.kcp4j.crypto.Aead;
 import io.kcp4j.crypto.KeyRing;
 import io.kcp4j.crypto.PacketKey;
 import io.kcp4j.session.TimerWheel;
+import io.netty.util.internal.logging.InternalLogger;
 import io.netty.util.internal.logging.InternalLoggerFactory;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -17,9 +18,11 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.ResourceLock;
 
-/** Unexpected exceptions are logged with their stack traces, at a limited rate. */
+/**
+ * {@link LogLimit}: unexpected exceptions are logged with their stack traces, at a limited rate.
+ */
 @ResourceLock(RecordedLog.LOCK)
-class ExceptionLogTest {
+class LogLimitTest {
 
   private final RecordedLog recorded = new RecordedLog();
 
@@ -83,15 +86,13 @@ class ExceptionLogTest {
 
   @Test
   void lineHasTheNumberOfSuppressedOnes() {
-    ExceptionLog log =
-        new ExceptionLog(
-            InternalLoggerFactory.getInstance(ExceptionLogTest.class), ExceptionLog.UNEXPECTED);
+    InternalLogger logger = InternalLoggerFactory.getInstance(LogLimitTest.class);
+    LogLimit limit = new LogLimit();
     Exception cause = new Exception();
-    log.warn("source", cause, 5);
-    log.warn("source", cause, 6);
-    log.warn("source", cause, 4 + LogLimit.INTERVAL_US);
-    log.warn("source", cause, 5 + LogLimit.INTERVAL_US);
-    log.warn("source", cause, 5 + 2 * LogLimit.INTERVAL_US);
+    for (int us : new int[] {5, 6, 4 + LogLimit.INTERVAL_US, 5 + LogLimit.INTERVAL_US}) {
+      limit.warn(logger, "source", LogLimit.UNEXPECTED, cause, us);
+    }
+    limit.warn(logger, "source", LogLimit.UNEXPECTED, cause, 5 + 2 * LogLimit.INTERVAL_US);
 
     assertEquals(
         List.of(
