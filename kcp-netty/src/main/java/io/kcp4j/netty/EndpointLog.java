@@ -4,6 +4,7 @@ import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpCounters;
 import io.kcp4j.crypto.KeyRing;
 import io.kcp4j.crypto.PacketKey;
+import io.kcp4j.netty.udp.UdpTransport;
 import io.kcp4j.session.Session;
 import io.netty.channel.Channel;
 import io.netty.util.internal.logging.InternalLogger;
@@ -151,7 +152,7 @@ final class EndpointLog {
     if (!mismatches.computeIfAbsent(kind, first -> new LogLimit()).tryAcquire(nowUs)) {
       return;
     }
-    InetSocketAddress remote = Ipv6Scope.withoutZero(source);
+    InetSocketAddress remote = UdpTransport.withoutZeroScope(source);
     String line =
         switch (kind) {
           case OPEN_FAILED ->

@@ -219,7 +219,6 @@ public final class KcpChannel extends AbstractChannel implements DuplexChannel {
 
   @Override
   protected boolean isCompatible(EventLoop loop) {
-    NettyVersion.check();
     return UdpTransport.of(loop) != null;
   }
 

@@ -10,6 +10,7 @@ import io.kcp4j.crypto.KeyRing;
 import io.kcp4j.lanes.Lanes;
 import io.kcp4j.lanes.LanesConfig;
 import io.kcp4j.netty.udp.UdpSocket;
+import io.kcp4j.netty.udp.UdpTransport;
 import io.kcp4j.session.Incoming;
 import io.kcp4j.session.ResetTokens;
 import io.kcp4j.session.Session;
@@ -144,7 +145,8 @@ final class KcpEndpoint implements SessionTable.Handler {
     return new UdpSocket(
         eventLoop,
         loop.receiveSpace(),
-        options.receiveMode().calls(),
+        options.receiveMode().isGroAllowed(),
+        options.receiveMode().isRecvmmsgAllowed(),
         context.total(),
         options::sendSegments,
         loop::nowUs);
@@ -208,7 +210,7 @@ final class KcpEndpoint implements SessionTable.Handler {
   }
 
   InetSocketAddress localAddress() {
-    return Ipv6Scope.withoutZero(socket.localAddress());
+    return UdpTransport.withoutZeroScope(socket.localAddress());
   }
 
   InetSocketAddress remoteAddress() {
@@ -474,7 +476,8 @@ final class KcpEndpoint implements SessionTable.Handler {
   /** Whether a filter accepts a peer. An exception of the filter is logged. */
   boolean isAcceptedBy(AcceptFilter filter, InetSocketAddress remote, int conv) {
     try {
-      return filter == AcceptFilter.ALL || filter.accepts(Ipv6Scope.withoutZero(remote), conv);
+      return filter == AcceptFilter.ALL
+          || filter.accepts(UdpTransport.withoutZeroScope(remote), conv);
     } catch (Throwable e) { // It is user code, which may throw anything.
       unexpected(e);
       return false;
@@ -489,7 +492,7 @@ final class KcpEndpoint implements SessionTable.Handler {
   /** What a filter tells a peer that it does not accept. An exception of the filter is logged. */
   CloseReason refusalOf(AcceptFilter filter, InetSocketAddress remote, int conv) {
     try {
-      return filter.refusal(Ipv6Scope.withoutZero(remote), conv);
+      return filter.refusal(UdpTransport.withoutZeroScope(remote), conv);
     } catch (Throwable e) { // It is user code, which may throw anything.
       unexpected(e);
       return null;
@@ -613,7 +616,7 @@ final class KcpEndpoint implements SessionTable.Handler {
 
   /** Logs that the peer of a client's session has not answered yet. */
   void logUnanswered(Session session) {
-    InetSocketAddress remote = Ipv6Scope.withoutZero(session.remote());
+    InetSocketAddress remote = UdpTransport.withoutZeroScope(session.remote());
     log.unanswered(remote, session.fecConfig().isEncoding(), loop.nowUs());
   }
 
@@ -624,14 +627,14 @@ final class KcpEndpoint implements SessionTable.Handler {
 
   @Override
   public void moved(Session session) {
-    ((KcpChannel) session.owner()).moved(Ipv6Scope.withoutZero(session.remote()));
+    ((KcpChannel) session.owner()).moved(UdpTransport.withoutZeroScope(session.remote()));
   }
 
   @Override
   public void ended(Session session, EndReason reason) {
     KcpChannel channel = (KcpChannel) session.owner();
     if (reason == EndReason.LANES_UNSUPPORTED && channel.parent() != null) {
-      log.lanesUnsupported(Ipv6Scope.withoutZero(session.remote()), loop.nowUs());
+      log.lanesUnsupported(UdpTransport.withoutZeroScope(session.remote()), loop.nowUs());
     }
     channel.ended(reason);
   }

@@ -132,7 +132,6 @@ public final class KcpServerChannel extends AbstractServerChannel {
 
   @Override
   protected boolean isCompatible(EventLoop loop) {
-    NettyVersion.check();
     return UdpTransport.of(loop) != null;
   }
 
@@ -340,7 +339,7 @@ public final class KcpServerChannel extends AbstractServerChannel {
     }
     readPending = false;
     acceptedInBatch = true;
-    InetSocketAddress remote = Ipv6Scope.withoutZero(incoming.remote());
+    InetSocketAddress remote = UdpTransport.withoutZeroScope(incoming.remote());
     KcpChannel child = new KcpChannel(this, endpoint, configs, remote, incoming.conv());
     pipeline().fireChannelRead(child);
     return child;

@@ -1,8 +1,5 @@
 package io.kcp4j.netty;
 
-import io.kcp4j.netty.udp.ReceiveCall;
-import java.util.Set;
-
 /**
  * How a socket receives datagrams, see {@link KcpSocketOption#RECEIVE}. Only epoll has other modes
  * than {@link #SINGLE}; on other event loops every mode means {@link #SINGLE}.
@@ -26,13 +23,13 @@ public enum ReceiveMode {
   /** One system call receives one datagram. */
   SINGLE;
 
-  /** The system calls that a socket may receive by. */
-  Set<ReceiveCall> calls() {
-    return switch (this) {
-      case AUTO -> Set.of(ReceiveCall.GRO, ReceiveCall.RECVMMSG);
-      case GRO -> Set.of(ReceiveCall.GRO);
-      case RECVMMSG -> Set.of(ReceiveCall.RECVMMSG);
-      case SINGLE -> Set.of(ReceiveCall.RECVMSG);
-    };
+  /** Whether UDP_GRO may be used. */
+  boolean isGroAllowed() {
+    return this == AUTO || this == GRO;
+  }
+
+  /** Whether recvmmsg may be used. */
+  boolean isRecvmmsgAllowed() {
+    return this == AUTO || this == RECVMMSG;
   }
 }

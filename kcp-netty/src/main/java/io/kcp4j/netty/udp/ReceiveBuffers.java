@@ -9,11 +9,10 @@ import io.netty.channel.epoll.EpollDatagramChannelConfig;
 import io.netty.util.UncheckedBooleanSupplier;
 import io.netty.util.internal.logging.InternalLogger;
 import io.netty.util.internal.logging.InternalLoggerFactory;
-import java.util.Set;
 
 /**
- * Allocates the buffers of an epoll socket as its {@link ReceiveCall} needs them, and chooses
- * between GRO and recvmmsg if both are allowed.
+ * Allocates the buffers of an epoll socket for the system call that it receives by: recvmsg, with
+ * or without UDP_GRO, or recvmmsg. Chooses between GRO and recvmmsg if both are allowed.
  *
  * <p>With UDP_GRO one read returns a GRO batch, datagrams of one peer that the system has
  * coalesced; with recvmmsg it returns the pending datagrams of any peers. A sample of reads without
@@ -48,7 +47,8 @@ final class ReceiveBuffers extends DefaultMaxMessagesRecvByteBufAllocator {
   private final ReceiveSpace space;
   private final boolean isAuto;
 
-  private ReceiveCall current;
+  /** Whether the socket receives by recvmmsg. If not, it receives by recvmsg. */
+  private boolean isRecvmmsg;
 
   /** The number of datagrams that the next recvmmsg has room for; adapts to the last ones. */
   private int slots = MIN_SLOTS;
@@ -59,33 +59,39 @@ final class ReceiveBuffers extends DefaultMaxMessagesRecvByteBufAllocator {
   private int groBatches;
 
   private ReceiveBuffers(
-      EpollDatagramChannelConfig socket, ReceiveSpace space, Set<ReceiveCall> allowed) {
+      EpollDatagramChannelConfig socket,
+      ReceiveSpace space,
+      boolean isGroAllowed,
+      boolean isRecvmmsgAllowed) {
     super(MAX_DATAGRAMS_PER_BATCH);
     this.socket = socket;
     this.space = space;
-    isAuto = allowed.size() > 1;
+    isAuto = isGroAllowed && isRecvmmsgAllowed;
     try {
-      use(isAuto ? ReceiveCall.GRO : allowed.iterator().next());
+      use(isGroAllowed, isRecvmmsgAllowed && !isGroAllowed);
     } catch (ChannelException e) {
       logger.debug("UDP_GRO is not available, as on Linux before 5.0", e);
-      use(ReceiveCall.RECVMMSG);
+      use(false, true);
     }
   }
 
-  /** Makes {@code socket} receive into {@code space} by one of the {@code allowed} calls. */
+  /** Makes a socket receive into {@code space}; see {@link UdpTransport#receive}. */
   static void install(
-      EpollDatagramChannelConfig socket, ReceiveSpace space, Set<ReceiveCall> allowed) {
-    socket.setRecvByteBufAllocator(new ReceiveBuffers(socket, space, allowed));
+      EpollDatagramChannelConfig socket,
+      ReceiveSpace space,
+      boolean isGroAllowed,
+      boolean isRecvmmsgAllowed) {
+    socket.setRecvByteBufAllocator(
+        new ReceiveBuffers(socket, space, isGroAllowed, isRecvmmsgAllowed));
   }
 
-  private void use(ReceiveCall next) {
-    boolean coalesces = next == ReceiveCall.GRO;
-    if (socket.isUdpGro() != coalesces) {
-      socket.setUdpGro(coalesces);
+  private void use(boolean gro, boolean recvmmsg) {
+    if (socket.isUdpGro() != gro) {
+      socket.setUdpGro(gro);
     }
     // Netty uses recvmmsg if the maximum size of a datagram is set.
-    socket.setMaxDatagramPayloadSize(next == ReceiveCall.RECVMMSG ? UdpTransport.SLOT_BYTES : 0);
-    current = next;
+    socket.setMaxDatagramPayloadSize(recvmmsg ? UdpTransport.SLOT_BYTES : 0);
+    isRecvmmsg = recvmmsg;
   }
 
   @Override
@@ -114,14 +120,13 @@ final class ReceiveBuffers extends DefaultMaxMessagesRecvByteBufAllocator {
     }
 
     private void chooseCall() {
-      boolean coalesces = current == ReceiveCall.GRO;
-      if (reads < (coalesces ? SAMPLE_READS : READS_BETWEEN_SAMPLES)) {
+      if (reads < (isRecvmmsg ? READS_BETWEEN_SAMPLES : SAMPLE_READS)) {
         return;
       }
-      if (!coalesces) {
-        use(ReceiveCall.GRO);
+      if (isRecvmmsg) {
+        use(true, false);
       } else if (groBatches == 0 && reads >= MANY_READS * wakeUps) {
-        use(ReceiveCall.RECVMMSG);
+        use(false, true);
       }
       reads = 0;
       wakeUps = 0;
@@ -138,8 +143,7 @@ final class ReceiveBuffers extends DefaultMaxMessagesRecvByteBufAllocator {
 
     @Override
     public ByteBuf allocate(ByteBufAllocator allocator) {
-      return space.acquire(
-          current == ReceiveCall.RECVMMSG ? slots * UdpTransport.SLOT_BYTES : GRO_BATCH_BYTES);
+      return space.acquire(isRecvmmsg ? slots * UdpTransport.SLOT_BYTES : GRO_BATCH_BYTES);
     }
 
     @Override
@@ -154,7 +158,7 @@ final class ReceiveBuffers extends DefaultMaxMessagesRecvByteBufAllocator {
         return;
       }
       reads++;
-      if (current == ReceiveCall.RECVMMSG) {
+      if (isRecvmmsg) {
         int used = bytes / UdpTransport.SLOT_BYTES;
         isDrained = used < slots;
         adaptSlots(used);

@@ -9,7 +9,6 @@ import java.net.BindException;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
 import java.net.StandardSocketOptions;
-import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.function.IntSupplier;
 import java.util.function.LongSupplier;
@@ -26,7 +25,8 @@ public final class UdpSocket {
    * Opens a socket, to be registered with {@code eventLoop}.
    *
    * @param space where an epoll socket receives, shared by all sockets of the event loop
-   * @param allowed the calls by which an epoll socket may receive, see {@link UdpTransport#receive}
+   * @param isGroAllowed whether an epoll socket may receive GRO batches (UDP_GRO)
+   * @param isRecvmmsgAllowed whether it may receive several datagrams by one call (recvmmsg)
    * @param counters where refused GSO batches are counted
    * @param maxSegments the most datagrams of a GSO batch, 1 for no batches; asked each time
    * @param nowUs the time, in microseconds
@@ -34,13 +34,14 @@ public final class UdpSocket {
   public UdpSocket(
       EventLoop eventLoop,
       ReceiveSpace space,
-      Set<ReceiveCall> allowed,
+      boolean isGroAllowed,
+      boolean isRecvmmsgAllowed,
       KcpCounters counters,
       IntSupplier maxSegments,
       LongSupplier nowUs) {
     transport = UdpTransport.of(eventLoop);
     channel = transport.newDatagramChannel();
-    transport.receive(channel, space, allowed);
+    transport.receive(channel, space, isGroAllowed, isRecvmmsgAllowed);
     writer =
         new DatagramWriter(
             channel, counters, transport.sendsSegments() ? maxSegments : () -> 1, nowUs);

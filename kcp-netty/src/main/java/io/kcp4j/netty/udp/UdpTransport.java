@@ -17,9 +17,11 @@ import io.netty.channel.unix.Errors.NativeIoException;
 import io.netty.channel.unix.SegmentedDatagramPacket;
 import io.netty.channel.unix.UnixChannelOption;
 import io.netty.channel.uring.IoUringDatagramChannel;
+import io.netty.util.Version;
+import java.net.Inet6Address;
 import java.net.InetSocketAddress;
 import java.net.StandardSocketOptions;
-import java.util.Set;
+import java.net.UnknownHostException;
 
 /**
  * The transports of Netty that have UDP sockets. The event loop decides which one is used. All but
@@ -42,6 +44,11 @@ public enum UdpTransport {
   /** A sender for packets without a recipient: Netty requires one of the two. */
   private static final InetSocketAddress UNSPECIFIED = new InetSocketAddress(0);
 
+  private static final int NO_SCOPE = -1;
+
+  /** Null if Netty is new enough. */
+  private static final String VERSION_MISTAKE = versionMistake();
+
   // Linux's, as Netty's native code reports them.
   private static final int EIO = -5;
   private static final int EINVAL = -22;
@@ -53,6 +60,19 @@ public enum UdpTransport {
     handlerType = find(handlerTypeName);
   }
 
+  private static String versionMistake() {
+    try {
+      Class.forName("io.netty.channel.IoEventLoop", false, UdpTransport.class.getClassLoader());
+      return null;
+    } catch (ClassNotFoundException e) {
+      Version transport = Version.identify().get("netty-transport");
+      String found = transport == null ? "an older one" : transport.artifactVersion();
+      return "kcp4j needs Netty 4.2: the class path has "
+          + found
+          + " (expected: one version of 4.2, as of io.netty:netty-bom, for all io.netty artifacts)";
+    }
+  }
+
   private static Class<? extends IoHandler> find(String handlerTypeName) {
     try {
       return Class.forName(handlerTypeName, false, UdpTransport.class.getClassLoader())
@@ -62,8 +82,16 @@ public enum UdpTransport {
     }
   }
 
-  /** The transport of an event loop, or null if that has no UDP sockets. */
+  /**
+   * The transport of an event loop, or null if that has no UDP sockets.
+   *
+   * @throws IllegalStateException if Netty on the class path is older than 4.2. Frameworks often
+   *     pin Netty 4.1, which lacks these event loops: the error of a missing class would follow.
+   */
   public static UdpTransport of(EventLoop eventLoop) {
+    if (VERSION_MISTAKE != null) {
+      throw new IllegalStateException(VERSION_MISTAKE);
+    }
     if (eventLoop instanceof IoEventLoop loop) {
       for (UdpTransport transport : values()) {
         if (transport.handlerType != null && loop.isIoType(transport.handlerType)) {
@@ -72,6 +100,25 @@ public enum UdpTransport {
       }
     }
     return null;
+  }
+
+  /**
+   * An address without the IPv6 scope 0; null for null. Netty's native transports give global
+   * addresses this scope, which is none, and which the text of the address has as {@code %0}. Such
+   * an address equals the one without, but lists of addresses are often kept as text.
+   */
+  public static InetSocketAddress withoutZeroScope(InetSocketAddress address) {
+    if (address == null
+        || !(address.getAddress() instanceof Inet6Address ipv6)
+        || ipv6.getScopeId() != 0) {
+      return address;
+    }
+    try {
+      Inet6Address global = Inet6Address.getByAddress(null, ipv6.getAddress(), NO_SCOPE);
+      return new InetSocketAddress(global, address.getPort());
+    } catch (UnknownHostException e) {
+      throw new AssertionError(e); // Only for another length.
+    }
   }
 
   /** Makes a datagram channel for event loops of this transport. */
@@ -88,14 +135,22 @@ public enum UdpTransport {
   }
 
   /**
-   * Makes a channel receive into {@code space} by one of the {@code allowed} calls, if this is
-   * epoll; other transports always use {@link ReceiveCall#RECVMSG} and their own buffers.
+   * Makes an epoll channel receive into {@code space}. Other transports receive one datagram by
+   * each call, into buffers of their own. So does epoll if neither GRO nor recvmmsg is allowed.
    *
-   * @param allowed one call, or GRO and RECVMMSG, of which the socket then uses the faster one
+   * @param isGroAllowed whether UDP_GRO may be used: one call receives a GRO batch from one peer
+   * @param isRecvmmsgAllowed whether recvmmsg may be used: one call receives up to {@value
+   *     ReceiveBuffers#MAX_SLOTS} datagrams, of any peers; if both are allowed, the socket uses the
+   *     faster one
    */
-  void receive(DatagramChannel channel, ReceiveSpace space, Set<ReceiveCall> allowed) {
+  void receive(
+      DatagramChannel channel,
+      ReceiveSpace space,
+      boolean isGroAllowed,
+      boolean isRecvmmsgAllowed) {
     if (this == EPOLL) {
-      ReceiveBuffers.install(((EpollDatagramChannel) channel).config(), space, allowed);
+      ReceiveBuffers.install(
+          ((EpollDatagramChannel) channel).config(), space, isGroAllowed, isRecvmmsgAllowed);
     }
   }
 

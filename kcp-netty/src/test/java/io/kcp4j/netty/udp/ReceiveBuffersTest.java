@@ -10,7 +10,6 @@ import io.netty.buffer.UnpooledByteBufAllocator;
 import io.netty.channel.RecvByteBufAllocator;
 import io.netty.channel.epoll.Epoll;
 import io.netty.channel.epoll.EpollDatagramChannel;
-import java.util.Set;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -29,7 +28,7 @@ class ReceiveBuffersTest {
   void openSocket() {
     assumeTrue(Epoll.isAvailable(), "epoll is not available on this system");
     socket = new EpollDatagramChannel();
-    receive(ReceiveCall.GRO, ReceiveCall.RECVMMSG);
+    receive(/* isGroAllowed= */ true, /* isRecvmmsgAllowed= */ true);
   }
 
   @AfterEach
@@ -39,9 +38,9 @@ class ReceiveBuffersTest {
     }
   }
 
-  private void receive(ReceiveCall... allowed) {
+  private void receive(boolean isGroAllowed, boolean isRecvmmsgAllowed) {
     space = new ReceiveSpace();
-    UdpTransport.EPOLL.receive(socket, space, Set.of(allowed));
+    UdpTransport.EPOLL.receive(socket, space, isGroAllowed, isRecvmmsgAllowed);
     handle = socket.config().getRecvByteBufAllocator().newHandle();
   }
 
@@ -137,7 +136,7 @@ class ReceiveBuffersTest {
 
   @Test
   void roomOfRecvmmsgAdaptsToTheDatagrams() {
-    receive(ReceiveCall.RECVMMSG);
+    receive(/* isGroAllowed= */ false, /* isRecvmmsgAllowed= */ true);
     assertEquals(8, slots());
     for (int full = 8; full < 64; full *= 2) {
       readSlots(full);
@@ -157,7 +156,7 @@ class ReceiveBuffersTest {
 
   @Test
   void recvmmsgThatIsNotFilledEndsTheBatch() {
-    receive(ReceiveCall.RECVMMSG);
+    receive(/* isGroAllowed= */ false, /* isRecvmmsgAllowed= */ true);
     for (int round = 0; round < 2; round++) {
       handle.reset(socket.config());
       handle.incMessagesRead(slots());
@@ -182,15 +181,15 @@ class ReceiveBuffersTest {
 
   @Test
   void selectedModesStay() {
-    receive(ReceiveCall.GRO);
+    receive(/* isGroAllowed= */ true, /* isRecvmmsgAllowed= */ false);
     wakeUps(1000, 10, 1400);
     assertTrue(usesGro());
 
-    receive(ReceiveCall.RECVMMSG);
+    receive(/* isGroAllowed= */ false, /* isRecvmmsgAllowed= */ true);
     wakeUps(1000, 10, 1400);
     assertTrue(usesRecvmmsg());
 
-    receive(ReceiveCall.RECVMSG);
+    receive(/* isGroAllowed= */ false, /* isRecvmmsgAllowed= */ false);
     wakeUps(1000, 10, 1400);
     assertFalse(usesGro());
     assertFalse(usesRecvmmsg());
