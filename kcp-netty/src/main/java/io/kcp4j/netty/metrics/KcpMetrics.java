@@ -76,8 +76,8 @@ public final class KcpMetrics implements MeterBinder {
       ToDoubleFunction<C> heldBytes) {
 
     void bindTo(MeterRegistry registry) {
-      PublishedEndpoint endpoint =
-          new PublishedEndpoint.Of<>(channel, counters, sessions, heldBytes);
+      PublishedSum.Endpoint<C> endpoint =
+          new PublishedSum.Endpoint<>(channel, counters, sessions, heldBytes);
       if (PublishedSum.add(registry, tags, endpoint)) {
         end.addListener(ended -> PublishedSum.retire(registry, tags, endpoint));
       }

@@ -1,18 +1,22 @@
 package io.kcp4j.netty.metrics;
 
 import io.kcp4j.KcpCounter;
+import io.kcp4j.KcpCounters;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Tags;
 import io.micrometer.core.instrument.binder.BaseUnits;
+import io.netty.channel.Channel;
+import java.lang.ref.WeakReference;
 import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.WeakHashMap;
+import java.util.function.Function;
 import java.util.function.ToDoubleFunction;
 
 /**
@@ -27,10 +31,65 @@ final class PublishedSum {
   /** Its monitor guards all adding and retiring. Sums do not reference their registry. */
   private static final Map<MeterRegistry, Map<Tags, PublishedSum>> ALL = new WeakHashMap<>();
 
-  private final List<PublishedEndpoint> endpoints = new ArrayList<>();
+  private final List<Endpoint<?>> endpoints = new ArrayList<>();
 
   /** The final counts of retired endpoints. */
   private final Map<KcpCounter, Long> retired = new EnumMap<>(KcpCounter.class);
+
+  /**
+   * The values of one endpoint, read from its weakly referenced channel.
+   *
+   * @param <C> the type of channel
+   */
+  static final class Endpoint<C extends Channel> {
+
+    private final WeakReference<C> channel;
+    private final Function<C, KcpCounters> readCounters;
+    private final ToDoubleFunction<C> readSessions;
+    private final ToDoubleFunction<C> readHeldBytes;
+
+    /** The last counters read; they do not reference the channel, and outlast it. */
+    private KcpCounters counters;
+
+    Endpoint(
+        C channel,
+        Function<C, KcpCounters> readCounters,
+        ToDoubleFunction<C> readSessions,
+        ToDoubleFunction<C> readHeldBytes) {
+      this.channel = new WeakReference<>(channel);
+      this.readCounters = readCounters;
+      this.readSessions = readSessions;
+      this.readHeldBytes = readHeldBytes;
+      counters = readCounters.apply(channel);
+    }
+
+    private KcpCounters counters() {
+      C channel = this.channel.get();
+      if (channel != null) {
+        counters = readCounters.apply(channel);
+      }
+      return counters;
+    }
+
+    private double sessions() {
+      return read(readSessions);
+    }
+
+    private double heldBytes() {
+      return read(readHeldBytes);
+    }
+
+    private double read(ToDoubleFunction<C> value) {
+      C channel = this.channel.get();
+      return channel == null ? 0 : value.applyAsDouble(channel);
+    }
+
+    /** Whether both read the same channel. */
+    private boolean isOf(Endpoint<?> other) {
+      C channel = this.channel.get();
+      return channel != null && channel.equals(other.channel.get());
+    }
+  }
 
   private PublishedSum() {}
 
@@ -39,7 +98,7 @@ final class PublishedSum {
    *
    * @return false if it was added before
    */
-  static boolean add(MeterRegistry registry, Tags tags, PublishedEndpoint endpoint) {
+  static boolean add(MeterRegistry registry, Tags tags, Endpoint<?> endpoint) {
     synchronized (ALL) {
       Map<Tags, PublishedSum> sums = ALL.computeIfAbsent(registry, key -> new HashMap<>());
       PublishedSum sum = sums.computeIfAbsent(tags, key -> new PublishedSum());
@@ -50,7 +109,7 @@ final class PublishedSum {
   }
 
   /** Removes an endpoint but keeps its counts; removes the meters with the last endpoint. */
-  static void retire(MeterRegistry registry, Tags tags, PublishedEndpoint endpoint) {
+  static void retire(MeterRegistry registry, Tags tags, Endpoint<?> endpoint) {
     synchronized (ALL) {
       Map<Tags, PublishedSum> sums = ALL.get(registry);
       PublishedSum sum = sums.get(tags);
@@ -64,12 +123,12 @@ final class PublishedSum {
     }
   }
 
-  private synchronized boolean add(PublishedEndpoint endpoint) {
+  private synchronized boolean add(Endpoint<?> endpoint) {
     return endpoints.stream().noneMatch(endpoint::isOf) && endpoints.add(endpoint);
   }
 
   /** Returns whether it was the last. */
-  private synchronized boolean retire(PublishedEndpoint endpoint) {
+  private synchronized boolean retire(Endpoint<?> endpoint) {
     endpoints.remove(endpoint);
     for (KcpCounter counter : KcpCounter.values()) {
       retired.merge(counter, endpoint.counters().get(counter), Long::sum);
@@ -79,13 +138,13 @@ final class PublishedSum {
 
   private synchronized double count(KcpCounter counter) {
     long sum = retired.getOrDefault(counter, 0L);
-    for (PublishedEndpoint endpoint : endpoints) {
+    for (Endpoint<?> endpoint : endpoints) {
       sum += endpoint.counters().get(counter);
     }
     return sum;
   }
 
-  private synchronized double sum(ToDoubleFunction<PublishedEndpoint> value) {
+  private synchronized double sum(ToDoubleFunction<Endpoint<?>> value) {
     return endpoints.stream().mapToDouble(value).sum();
   }
 
@@ -100,13 +159,13 @@ final class PublishedSum {
               .register(registry));
     }
     meters.add(
-        Gauge.builder(PREFIX + "sessions", this, sum -> sum.sum(PublishedEndpoint::sessions))
+        Gauge.builder(PREFIX + "sessions", this, sum -> sum.sum(Endpoint::sessions))
             .description("The number of sessions")
             .tags(tags)
             .baseUnit(BaseUnits.SESSIONS)
             .register(registry));
     meters.add(
-        Gauge.builder(PREFIX + "memory.used", this, sum -> sum.sum(PublishedEndpoint::heldBytes))
+        Gauge.builder(PREFIX + "memory.used", this, sum -> sum.sum(Endpoint::heldBytes))
             .description("The capacity of all buffers that the sessions hold")
             .tags(tags)
             .baseUnit(BaseUnits.BYTES)
