@@ -240,7 +240,7 @@ final class ChannelSession {
       return;
     }
     KcpEndpoint endpoint = channel.endpoint();
-    CloseActions.runAll(
+    EventLoopContext.runAll(
         () -> flushLast(flushes),
         () -> lastStats = session.kcp().stats(),
         () -> endpoint.close(session, closer));

@@ -1,25 +1,34 @@
 package io.kcp4j.netty;
 
+import io.kcp4j.KcpContext;
 import io.kcp4j.KcpCounter;
-import io.kcp4j.KcpCounters;
 import io.kcp4j.netty.udp.ReceiveSpace;
 import io.kcp4j.session.SessionTable;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.socket.DatagramPacket;
+import io.netty.util.ReferenceCountUtil;
 import java.net.InetSocketAddress;
+import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * Passes the datagrams that an endpoint's socket receives to its session table, in batches. The
- * sessions are flushed after the last datagram of a batch. Used by the endpoint's event loop.
+ * sessions are flushed after the last datagram of a batch. Also passes the packets that other
+ * sockets of the port have received. Used by the endpoint's event loop, unless noted.
  */
 final class DatagramReceiver extends ChannelInboundHandlerAdapter {
+
+  /** The most pending packets of other sockets; more are dropped, as by a full socket buffer. */
+  private static final int MAX_FORWARDED = 1024;
 
   private final KcpEndpoint endpoint;
   private final EventLoopContext loop;
   private final SessionTable table;
-  private final KcpCounters counters;
+  private final KcpContext context;
+
+  /** The packets that other sockets have forwarded and the event loop has not received. */
+  private final AtomicInteger forwarded = new AtomicInteger();
 
   private boolean inBatch;
 
@@ -33,19 +42,19 @@ final class DatagramReceiver extends ChannelInboundHandlerAdapter {
       EventLoopContext loop,
       SessionTable table,
       ReadModeration moderation,
-      KcpCounters counters) {
+      KcpContext context) {
     this.endpoint = endpoint;
     this.loop = loop;
     this.table = table;
     this.moderation = moderation;
-    this.counters = counters;
+    this.context = context;
   }
 
   @Override
   public void channelRead(ChannelHandlerContext ctx, Object msg) {
     DatagramPacket packet = (DatagramPacket) msg;
     if (packet.sender().getPort() == 0) {
-      counters.add(KcpCounter.INVALID_SOURCE, 1); // No answer could be sent to that port.
+      context.total().add(KcpCounter.INVALID_SOURCE, 1); // No answer could be sent to that port.
       packet.release();
       return;
     }
@@ -77,10 +86,43 @@ final class DatagramReceiver extends ChannelInboundHandlerAdapter {
   }
 
   /**
-   * Receives a packet of this endpoint that another socket of its port has forwarded, behind its
-   * nonce.
+   * Copies a packet of this endpoint that another socket of its port has received, and that begins
+   * with its nonce, for the endpoint's event loop to receive; or drops it. From any event loop.
    */
-  void receiveForwarded(InetSocketAddress remote, ByteBuf packet, int nonceBytes) {
+  void forward(InetSocketAddress remote, ByteBuf packet, int nonceBytes) {
+    if (forwarded.incrementAndGet() > MAX_FORWARDED) {
+      forwarded.decrementAndGet();
+      return;
+    }
+    boolean isForwarded = false;
+    ByteBuf copy = null;
+    try {
+      copy = context.allocator().buffer(packet.readableBytes());
+      isForwarded = execute(remote, copy.writeBytes(packet), nonceBytes);
+    } finally {
+      if (!isForwarded) {
+        forwarded.decrementAndGet();
+        ReferenceCountUtil.release(copy);
+      }
+    }
+  }
+
+  private boolean execute(InetSocketAddress remote, ByteBuf copy, int nonceBytes) {
+    return endpoint.execute(() -> receiveForwarded(remote, copy, nonceBytes));
+  }
+
+  private void receiveForwarded(InetSocketAddress remote, ByteBuf packet, int nonceBytes) {
+    forwarded.decrementAndGet();
+    try {
+      if (endpoint.isOpen()) {
+        receiveOpened(remote, packet, nonceBytes);
+      }
+    } finally {
+      packet.release();
+    }
+  }
+
+  private void receiveOpened(InetSocketAddress remote, ByteBuf packet, int nonceBytes) {
     beginBatch();
     try {
       table.receiveOpened(remote, packet, nonceBytes, loop.readNowUs());

@@ -8,6 +8,7 @@ import io.kcp4j.crypto.PacketCipher;
 import io.kcp4j.fec.FecContext;
 import io.kcp4j.netty.udp.ReceiveSpace;
 import io.kcp4j.netty.udp.UdpBatchWriter;
+import io.kcp4j.session.SessionTable;
 import io.kcp4j.session.TimerWheel;
 import io.netty.buffer.PooledByteBufAllocator;
 import io.netty.channel.Channel;
@@ -256,6 +257,93 @@ final class EventLoopContext implements Runnable {
       roundsLeft--;
     }
     return isDeferring;
+  }
+
+  /** Makes the sweep of an endpoint's sessions, which is not started. */
+  KeepAliveSweep newKeepAliveSweep(SessionTable table, Runnable afterSweep) {
+    return new KeepAliveSweep(this, table, afterSweep);
+  }
+
+  /**
+   * Checks the sessions of a table once a second for unresponsive and idle peers, as long as there
+   * are any. The sweeps of all endpoints of an event loop have the same deadlines, so that many
+   * idle clients do not wake the event loop more often than one.
+   */
+  static final class KeepAliveSweep extends TimerWheel.Timer {
+
+    private static final int INTERVAL_US = 1_000_000;
+
+    private final EventLoopContext loop;
+    private final SessionTable table;
+    private final Runnable afterSweep;
+
+    private boolean isArmed;
+
+    private KeepAliveSweep(EventLoopContext loop, SessionTable table, Runnable afterSweep) {
+      this.loop = loop;
+      this.table = table;
+      this.afterSweep = afterSweep;
+    }
+
+    /** Starts the sweeps, if they are not started; the table has a session. */
+    void start(long nowUs) {
+      if (!isArmed) {
+        arm(nextAtUs(nowUs));
+      }
+    }
+
+    private void arm(long atUs) {
+      isArmed = true;
+      loop.wheel.arm(this, atUs);
+      loop.schedule();
+    }
+
+    private static long nextAtUs(long nowUs) {
+      return (nowUs / INTERVAL_US + 1) * INTERVAL_US;
+    }
+
+    void stop() {
+      isArmed = false;
+      loop.wheel.cancel(this);
+    }
+
+    @Override
+    protected void expire(long nowUs) {
+      isArmed = false;
+      boolean isPartial = table.sweep(nowUs);
+      afterSweep.run();
+      if (table.size() > 0) {
+        // The next part follows in the next tick of the wheel: sessions are driven meanwhile.
+        arm(isPartial ? nowUs + 1 : nextAtUs(nowUs));
+      }
+    }
+  }
+
+  /**
+   * Runs the actions that release the parts of an object, in order. If one throws, the others still
+   * run.
+   *
+   * @throws RuntimeException or Error, the first that was thrown, with the others suppressed
+   */
+  static void runAll(Runnable... actions) {
+    Throwable first = null;
+    for (Runnable action : actions) {
+      try {
+        action.run();
+      } catch (RuntimeException | Error e) {
+        if (first == null) {
+          first = e;
+        } else if (first != e) {
+          first.addSuppressed(e);
+        }
+      }
+    }
+    if (first instanceof Error error) {
+      throw error;
+    }
+    if (first != null) {
+      throw (RuntimeException) first;
+    }
   }
 
   @Override

@@ -671,7 +671,7 @@ public final class KcpChannel extends AbstractChannel implements DuplexChannel {
   protected void doClose() {
     if (isOpen()) {
       state = State.CLOSED;
-      CloseActions.runAll(
+      EventLoopContext.runAll(
           reader::close,
           this::closeConnector,
           () -> session.close(endReason == null, closer),

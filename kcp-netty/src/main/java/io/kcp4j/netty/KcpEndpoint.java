@@ -7,6 +7,7 @@ import io.kcp4j.Kcp;
 import io.kcp4j.KcpContext;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.crypto.KeyRing;
+import io.kcp4j.crypto.PacketCipher;
 import io.kcp4j.lanes.Lanes;
 import io.kcp4j.lanes.LanesConfig;
 import io.kcp4j.netty.udp.UdpSocket;
@@ -28,6 +29,8 @@ import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
 import java.nio.channels.ClosedChannelException;
+import java.util.HashSet;
+import java.util.Set;
 import java.util.concurrent.RejectedExecutionException;
 
 /**
@@ -87,14 +90,24 @@ final class KcpEndpoint implements SessionTable.Handler {
   private final KcpContext context;
   private final SessionTable table;
   private final UdpSocket socket;
-  private final EndpointKeys keys;
   private final SocketOptions options;
-  private final EndpointMembers members;
-  private final ForwardedPackets forwarded;
-  private final KeepAliveSweep sweep;
+  private final EventLoopContext.KeepAliveSweep sweep;
   private final EndpointLog log;
-  private final FlushRequests flushRequests;
   private final DatagramReceiver receiver;
+  private final Runnable flushTask = this::flushPending;
+
+  private KeyRing keyRing;
+
+  /** The cipher of the key ring, which all endpoints of the event loop share. */
+  private PacketCipher cipher;
+
+  private final Set<Channel> members = new HashSet<>();
+
+  /** The sessions that are closing and whose channels have closed. They keep the socket open. */
+  private int closingSessions;
+
+  /** Whether the next flush waits until the socket is writable. */
+  private boolean isFlushWaiting;
 
   /** Null unless the event loop ends. */
   private LastDatagrams last;
@@ -114,31 +127,29 @@ final class KcpEndpoint implements SessionTable.Handler {
     this.context = context;
     loop = EventLoopContext.of(eventLoop);
     loop.checkRunning();
-    keys = new EndpointKeys(loop, keyRing);
+    this.keyRing = keyRing;
+    cipher = loop.acquireCipher(keyRing);
     try {
       socket = newSocket();
     } catch (RuntimeException | Error e) {
-      keys.release();
+      loop.releaseCipher(keyRing);
       throw e;
     }
     table =
         new SessionTable(
             this,
             context,
-            keys.cipher(),
+            cipher,
             loop.fecContext(),
             loop.wheel(),
             directory,
             maxDatagramBytes,
             loop.readNowUs());
     table.acceptOnProbe(acceptOnProbe);
-    members = new EndpointMembers(this, owner);
-    forwarded = new ForwardedPackets(this, context);
     log = new EndpointLog(socket.channel(), context.total());
-    sweep = new KeepAliveSweep(loop, table, this::nowUs, this::warnOfKeyUsageLimit);
+    sweep = loop.newKeepAliveSweep(table, this::warnOfKeyUsageLimit);
     ReadModeration moderation = new ReadModeration(socket::pauseReads);
-    receiver = new DatagramReceiver(this, loop, table, moderation, context.total());
-    flushRequests = new FlushRequests(eventLoop, socket, this::flushPending);
+    receiver = new DatagramReceiver(this, loop, table, moderation, context);
   }
 
   private UdpSocket newSocket() {
@@ -153,7 +164,7 @@ final class KcpEndpoint implements SessionTable.Handler {
   }
 
   private void warnOfKeyUsageLimit() {
-    log.warnOfKeyUsageLimit(keys.ring());
+    log.warnOfKeyUsageLimit(keyRing);
   }
 
   /** Takes over the settings of a server. To be called before registration. */
@@ -275,13 +286,21 @@ final class KcpEndpoint implements SessionTable.Handler {
     return context;
   }
 
-  /** Changes the keys of all sessions; the new ones add as many bytes to a packet as the old. */
+  /**
+   * Changes the keys of all sessions: key rotation.
+   *
+   * @throws IllegalArgumentException if the new ones add another number of bytes to a packet
+   */
   void keyRing(KeyRing next) {
-    if (!socket.isOpen() || next == keys.ring()) {
+    if (!socket.isOpen() || next == keyRing) {
       return;
     }
     loop.batchWriter().flush(socket.writer());
-    keys.change(next, table);
+    PacketCipher nextCipher = loop.acquireCipher(next);
+    table.cipher(nextCipher);
+    cipher = nextCipher;
+    loop.releaseCipher(keyRing);
+    keyRing = next;
   }
 
   int sessions() {
@@ -295,17 +314,46 @@ final class KcpEndpoint implements SessionTable.Handler {
 
   /** Adds a member, which keeps the socket open from now on. */
   void join(Channel member) {
-    members.join(member);
+    if (isUnused()) {
+      owner.onFirstMember();
+    }
+    members.add(member);
   }
 
   /** A member has closed. */
   void leave(Channel member) {
-    members.leave(member);
+    if (members.remove(member)) {
+      closeIfUnused();
+    }
+  }
+
+  private boolean isUnused() {
+    return members.isEmpty() && closingSessions == 0;
+  }
+
+  private void closeIfUnused() {
+    if (isUnused()) {
+      owner.onLastMemberLeft(this);
+    }
+  }
+
+  private void closeMembers() {
+    EventLoopContext.runAll(
+        members.stream().map(member -> (Runnable) () -> close(member)).toArray(Runnable[]::new));
+  }
+
+  private void close(Channel member) {
+    if (member.eventLoop() == eventLoop) {
+      member.unsafe().close(member.unsafe().voidPromise());
+    } else {
+      member.close();
+      leave(member);
+    }
   }
 
   /** Makes a session, which is not in the table yet. */
   Session newSession(InetSocketAddress remote, Kcp kcp, KcpChannel owner) {
-    log.begins(kcp.conv(), remote, keys.ring(), loop.nowUs());
+    log.begins(kcp.conv(), remote, keyRing, loop.nowUs());
     return table.newSession(remote, kcp, owner);
   }
 
@@ -322,7 +370,7 @@ final class KcpEndpoint implements SessionTable.Handler {
   /** Adds a client's session. */
   void add(Session session) {
     table.add(session, nowUs());
-    sweep.start();
+    sweep.start(nowUs());
   }
 
   /** Sends what is queued in a session that is about to close. */
@@ -353,7 +401,7 @@ final class KcpEndpoint implements SessionTable.Handler {
     if (!stays) {
       return;
     }
-    members.closingSession();
+    closingSessions++;
     if (last == null) {
       flush(session);
     } else {
@@ -404,10 +452,6 @@ final class KcpEndpoint implements SessionTable.Handler {
 
   // Called by the socket.
 
-  DatagramReceiver receiver() {
-    return receiver;
-  }
-
   /** A batch of datagrams has been received. */
   void batchRead() {
     owner.batchRead();
@@ -415,7 +459,9 @@ final class KcpEndpoint implements SessionTable.Handler {
 
   /** The writability of the socket has changed. */
   void writabilityChanged() {
-    flushRequests.writabilityChanged();
+    if (isFlushWaiting && socket.isWritable()) {
+      requestFlush();
+    }
   }
 
   /** The socket reports a failure, or something has thrown while datagrams were received. */
@@ -433,13 +479,13 @@ final class KcpEndpoint implements SessionTable.Handler {
   }
 
   private void socketClosed() {
-    CloseActions.runAll(
+    EventLoopContext.runAll(
         sweep::stop,
         () -> loop.batchWriter().drop(socket.writer()),
         this::tellPeers,
-        keys::release,
+        () -> loop.releaseCipher(keyRing),
         table::close,
-        members::closeAll,
+        this::closeMembers,
         () -> loop.leave(socket.channel()),
         owner::closed);
   }
@@ -449,12 +495,12 @@ final class KcpEndpoint implements SessionTable.Handler {
     if (!eventLoop.isShuttingDown() || localAddress() == null) {
       return;
     }
-    last = LastDatagrams.open(socket, keys.cipher());
+    last = LastDatagrams.open(socket, cipher);
     if (last == null) {
       return;
     }
     try {
-      members.closeAll();
+      closeMembers();
     } finally {
       last.close();
       last = null;
@@ -510,7 +556,7 @@ final class KcpEndpoint implements SessionTable.Handler {
     if (accepted == null) {
       incoming.refuse();
     } else {
-      sweep.start();
+      sweep.start(nowUs());
       incoming.accept(accepted, nowUs());
       if (child.isLingering()) { // It was closed before its session was in the table.
         child.session().linger();
@@ -537,7 +583,7 @@ final class KcpEndpoint implements SessionTable.Handler {
 
   @Override
   public void forward(InetSocketAddress remote, ByteBuf packet, int nonceBytes) {
-    forwarded.add(remote, packet, nonceBytes);
+    receiver.forward(remote, packet, nonceBytes);
   }
 
   @Override
@@ -553,7 +599,7 @@ final class KcpEndpoint implements SessionTable.Handler {
 
   @Override
   public void mismatched(KcpCounter counter, InetSocketAddress remote) {
-    if (counter == KcpCounter.NOT_KCP && !keys.cipher().isUnencrypted()) {
+    if (counter == KcpCounter.NOT_KCP && !cipher.isUnencrypted()) {
       return; // The sender has the key: the settings are not the cause.
     }
     log.mismatched(counter, remote, loop.nowUs());
@@ -565,7 +611,7 @@ final class KcpEndpoint implements SessionTable.Handler {
       return last.to(remote);
     }
     InetSocketAddress recipient = socket.isConnected() ? null : remote;
-    return loop.batchWriter().to(socket.writer(), keys.cipher(), recipient);
+    return loop.batchWriter().to(socket.writer(), cipher, recipient);
   }
 
   @Override
@@ -585,9 +631,13 @@ final class KcpEndpoint implements SessionTable.Handler {
     return loop.readNowUs();
   }
 
+  /** Flushes in the next turn of the event loop, or when the socket is writable after that. */
   @Override
   public void requestFlush() {
-    flushRequests.add();
+    isFlushWaiting = !socket.isWritable();
+    if (!isFlushWaiting) {
+      eventLoop.execute(flushTask);
+    }
   }
 
   private void flushPending() {
@@ -602,7 +652,8 @@ final class KcpEndpoint implements SessionTable.Handler {
 
   @Override
   public void closed(Session session) {
-    members.sessionClosed();
+    closingSessions--;
+    closeIfUnused();
   }
 
   @Override

@@ -316,7 +316,7 @@ public final class KcpServerChannel extends AbstractServerChannel {
     if (sockets == null) {
       terminated();
     } else {
-      CloseActions.runAll(this::leaveLoop, sockets::leave, sockets::closed);
+      EventLoopContext.runAll(this::leaveLoop, sockets::leave, sockets::closed);
     }
   }
 

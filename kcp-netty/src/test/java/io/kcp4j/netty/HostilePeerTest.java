@@ -245,17 +245,17 @@ class HostilePeerTest {
       InetSocketAddress portZero = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
       ByteBuf first =
           Unpooled.wrappedBuffer(RawPeer.segment(7, Segment.PUSH, 0, new byte[] {1, 2, 3}));
-      KcpEndpoint endpoint = server.sockets().first();
+      DatagramReceiver receiver =
+          server.sockets().first().channel().pipeline().get(DatagramReceiver.class);
 
       server
           .eventLoop()
           .submit(
               () -> {
                 // A socket cannot be bound to port 0; only a raw one could send this.
-                endpoint
-                    .receiver()
-                    .channelRead(null, new DatagramPacket(first, server.localAddress(), portZero));
-                endpoint.receiver().channelReadComplete(null);
+                receiver.channelRead(
+                    null, new DatagramPacket(first, server.localAddress(), portZero));
+                receiver.channelReadComplete(null);
               })
           .sync();
 

@@ -13,7 +13,7 @@ import java.util.concurrent.ExecutionException;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** {@link KeepAliveSweep}: the parts of a sweep that takes more than one. */
+/** {@link EventLoopContext.KeepAliveSweep}: the parts of a sweep that takes more than one. */
 class KeepAliveSweepTest {
 
   private static final InetSocketAddress REMOTE = InetSocketAddress.createUnresolved("peer", 1);
@@ -44,7 +44,7 @@ class KeepAliveSweepTest {
       session.keepAliveIntervalMs(1000);
       driver.table.add(session, longAgoUs);
     }
-    KeepAliveSweep sweep = new KeepAliveSweep(loop, driver.table, loop::nowUs, () -> {});
+    EventLoopContext.KeepAliveSweep sweep = loop.newKeepAliveSweep(driver.table, () -> {});
 
     sweep.expire(tickUs + afterTickUs);
 

@@ -12,8 +12,8 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** {@link ForwardedPackets}: nothing is held of a packet that cannot be forwarded. */
-class ForwardedPacketsTest {
+/** {@link DatagramReceiver}: nothing is held of a packet that cannot be forwarded. */
+class DatagramReceiverTest {
 
   /** Allocates buffers that cannot be written. */
   private static final class LastMemory extends AbstractByteBufAllocator {
@@ -47,9 +47,10 @@ class ForwardedPacketsTest {
   @Test
   void copyIsReleasedThatCannotBeForwarded() {
     LastMemory allocator = new LastMemory();
-    ForwardedPackets packets = new ForwardedPackets(null, KcpContext.of(allocator));
+    DatagramReceiver receiver =
+        new DatagramReceiver(null, null, null, null, KcpContext.of(allocator));
     ByteBuf packet = Unpooled.buffer().writeZero(100);
-    assertThrows(IllegalStateException.class, () -> packets.add(Fixture.ANY_PORT, packet, 0));
+    assertThrows(IllegalStateException.class, () -> receiver.forward(Fixture.ANY_PORT, packet, 0));
     assertEquals(1, allocator.allocated.size());
     assertEquals(0, allocator.allocated.get(0).refCnt());
   }
