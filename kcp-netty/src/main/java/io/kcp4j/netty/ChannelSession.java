@@ -2,13 +2,16 @@ package io.kcp4j.netty;
 
 import io.kcp4j.CongestionStats;
 import io.kcp4j.Delivery;
+import io.kcp4j.EndReason;
 import io.kcp4j.Kcp;
 import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpCounters;
 import io.kcp4j.KcpStats;
+import io.kcp4j.MemoryAccount;
 import io.kcp4j.fec.FecConfig;
 import io.kcp4j.lanes.Lanes;
 import io.kcp4j.session.Session;
+import io.kcp4j.netty.internal.ConnectionMemory;
 import io.netty.util.internal.logging.InternalLogger;
 import io.netty.util.internal.logging.InternalLoggerFactory;
 import java.net.InetSocketAddress;
@@ -16,7 +19,8 @@ import java.security.SecureRandom;
 
 /**
  * The session of a channel: made with the channel's configuration, reconfigured when that changes,
- * and closed with the channel. Used by the channel's event loop, except where noted.
+ * and closed with the channel. Fires {@link KcpChannelEvent}s of the peer's state. Used by the
+ * channel's event loop, except where noted.
  */
 final class ChannelSession {
 
@@ -36,6 +40,9 @@ final class ChannelSession {
 
   /** Whether anything has been sent or received, so that the delivery is fixed. */
   private volatile boolean hasBegun;
+
+  private boolean isEstablishedReported;
+  private boolean isUnresponsiveReported;
 
   ChannelSession(KcpChannel channel) {
     this.channel = channel;
@@ -133,6 +140,33 @@ final class ChannelSession {
       conv = RANDOM.nextInt();
     } while (conv == 0);
     return conv;
+  }
+
+  // The peer's state.
+
+  /** The session may have received something. Handlers may close the channel meanwhile. */
+  void progressed() {
+    Session session = this.session;
+    if (!isEstablishedReported && session.hasPeerAnswered() && channel.isActive()) {
+      isEstablishedReported = true;
+      fire(KcpChannelEvent.ESTABLISHED);
+    }
+    if (isUnresponsiveReported && !session.isPeerUnresponsive() && channel.isActive()) {
+      isUnresponsiveReported = false;
+      fire(KcpChannelEvent.RESPONSIVE);
+    }
+  }
+
+  /** The peer has not answered for some time. */
+  void unresponsive() {
+    if (!isUnresponsiveReported && channel.isActive()) {
+      isUnresponsiveReported = true;
+      fire(KcpChannelEvent.UNRESPONSIVE);
+    }
+  }
+
+  private void fire(KcpChannelEvent event) {
+    channel.pipeline().fireUserEventTriggered(event);
   }
 
   // Configuration.
@@ -249,6 +283,90 @@ final class ChannelSession {
   private void flushLast(boolean flushes) {
     if (flushes) {
       channel.endpoint().flush(session);
+    }
+  }
+
+  // Memory.
+
+  /** Where to count what a protocol over the channel keeps. The session must have been made. */
+  ConnectionMemory memory() {
+    return new StreamMemory(channel);
+  }
+
+  /**
+   * What streams over a channel keep counts in the account of its session, also after that has been
+   * closed.
+   */
+  private static final class StreamMemory implements ConnectionMemory {
+
+    private final KcpChannel channel;
+
+    /** The refusals of memory when this was asked first after the session had ended; or -1. */
+    private long refusals = -1;
+
+    StreamMemory(KcpChannel channel) {
+      this.channel = channel;
+    }
+
+    private MemoryAccount account() {
+      return channel.session().kcp().memory();
+    }
+
+    @Override
+    public boolean tryReserveStream(int bytes) {
+      return account().tryReserveStream(bytes);
+    }
+
+    @Override
+    public boolean tryReserveChannel(int bytes) {
+      return account().tryReserveChannel(bytes);
+    }
+
+    @Override
+    public void release(int bytes) {
+      account().releaseStream(bytes);
+    }
+
+    @Override
+    public boolean chargeUnread(int bytes) {
+      boolean hasRoom = account().chargeUnread(bytes);
+      if (!hasRoom && channel.isActive()) {
+        account().noteRefusal(bytes);
+      }
+      return hasRoom;
+    }
+
+    @Override
+    public void releaseUnread(int bytes) {
+      account().releaseUnread(bytes);
+    }
+
+    @Override
+    public boolean isPeerValidated() {
+      return !channel.mayBeForged();
+    }
+
+    @Override
+    public void validatePeer() {
+      if (channel.isActive()) {
+        channel.session().kcp().challengePath();
+        channel.session().scheduleFlush();
+      }
+    }
+
+    @Override
+    public boolean isRevoked() {
+      return channel.endReason() == EndReason.MEMORY_SHORTAGE
+          || channel.mayBeForged()
+          || (!channel.isActive() && wasRefusedSinceEnd());
+    }
+
+    private boolean wasRefusedSinceEnd() {
+      long refusalsNow = account().refusals();
+      if (refusals == -1) {
+        refusals = refusalsNow;
+      }
+      return refusalsNow != refusals;
     }
   }
 }

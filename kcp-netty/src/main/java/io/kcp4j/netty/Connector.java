@@ -178,8 +178,8 @@ final class Connector implements KcpEndpoint.Owner {
   public void failed(IOException cause) {
     if (cause instanceof PortUnreachableException) {
       channel.portUnreachable();
-    } else if (refusals.tryAcquire(channel.endpoint().nowUs())) {
-      channel.sendRefused();
+    } else if (refusals.tryAcquire(channel.endpoint().nowUs()) && channel.isActive()) {
+      channel.pipeline().fireUserEventTriggered(KcpChannelEvent.SEND_REFUSED);
     }
   }
 

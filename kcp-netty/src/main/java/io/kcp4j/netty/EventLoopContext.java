@@ -141,7 +141,7 @@ final class EventLoopContext implements Runnable {
   /** The memory budget of the clients of the event loop. */
   MemoryBudget clientBudget() {
     if (clientBudget == null) {
-      clientBudget = new MemoryBudget(ClientMemory.limitOf(eventLoop));
+      clientBudget = new MemoryBudget(ProcessLimit.ofClients(eventLoop));
     }
     return clientBudget;
   }

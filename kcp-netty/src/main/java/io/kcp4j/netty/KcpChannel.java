@@ -69,7 +69,6 @@ public final class KcpChannel extends AbstractChannel implements DuplexChannel {
   private final ChannelSession session = new ChannelSession(this);
   private final ChannelReader reader = new ChannelReader(this);
   private final HalfClosure halfClosure = new HalfClosure(this);
-  private final LivenessEvents livenessEvents = new LivenessEvents(this);
 
   /** Null unless the session has lanes. */
   private volatile KcpLanes lanes;
@@ -391,7 +390,7 @@ public final class KcpChannel extends AbstractChannel implements DuplexChannel {
     if (isConnecting() && hasConnected()) {
       connector.succeed();
     }
-    livenessEvents.progressed();
+    session.progressed();
     if (lanes != null) {
       lanes.progressed();
     }
@@ -432,17 +431,12 @@ public final class KcpChannel extends AbstractChannel implements DuplexChannel {
 
   /** The peer has not answered for some time. */
   void unresponsive() {
-    livenessEvents.unresponsive();
+    session.unresponsive();
   }
 
   /** The peer has shown that it is at another address. */
   void moved(InetSocketAddress remote) {
     remoteAddress = remote;
-  }
-
-  /** The system refuses to send what the session of a client has written. */
-  void sendRefused() {
-    livenessEvents.sendRefused();
   }
 
   /** Nobody listens at the peer's port, as the system reports. */
@@ -507,7 +501,7 @@ public final class KcpChannel extends AbstractChannel implements DuplexChannel {
 
     @Override
     protected ConnectionMemory memory() {
-      return new ForwardedMemory(session());
+      return session().session.memory();
     }
 
     @Override

@@ -4,10 +4,13 @@ import io.kcp4j.KcpContext;
 import io.kcp4j.KcpCounters;
 import io.kcp4j.MemoryBudget;
 import io.kcp4j.MemoryLimit;
+import io.kcp4j.netty.udp.UdpTransport;
 import io.kcp4j.session.ResetTokens;
 import io.kcp4j.session.SessionDirectory;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.EventLoop;
+import io.netty.channel.EventLoopGroup;
+import io.netty.util.concurrent.EventExecutor;
 import io.netty.util.concurrent.Future;
 import io.netty.util.concurrent.Promise;
 import io.netty.util.concurrent.PromiseCombiner;
@@ -16,14 +19,14 @@ import io.netty.util.internal.logging.InternalLogger;
 import io.netty.util.internal.logging.InternalLoggerFactory;
 import java.net.SocketAddress;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * The sockets of a server: one, or several that share its port by SO_REUSEPORT. {@link SocketLoops}
- * selects their event loops.
+ * The sockets of a server: one, or several that share its port by SO_REUSEPORT.
  *
  * <p>The system selects the socket of a peer by the peer's address and the number of sockets. If
  * one of them closed, peers of the others would be delivered elsewhere. So all stay open until the
@@ -76,7 +79,7 @@ final class KcpSockets {
     config = server.config();
     resetSecret = config.resetSecret();
     int sockets = config.sockets();
-    loops = SocketLoops.select(server.eventLoop(), config.socketGroup(), sockets); // May throw.
+    loops = selectLoops(server.eventLoop(), config.socketGroup(), sockets); // May throw.
     memory = MemoryLimit.shared(config.memoryLimitBytes(), ProcessLimit.get());
     contexts = contexts(config, sockets, memory, first);
     directory =
@@ -86,6 +89,48 @@ final class KcpSockets {
     counters =
         isShared() ? KcpCounters.sumOf(contexts.stream().map(KcpContext::total).toList()) : first;
     opening = server.eventLoop().newSucceededFuture(null);
+  }
+
+  /**
+   * Selects the event loops of one or several sockets, in the order in which the sockets use them.
+   *
+   * @param server the server's event loop, which the first socket uses if {@code group} is null
+   * @param group the group whose event loops are used, or null for that of {@code server}
+   * @throws IllegalArgumentException if event loops of {@code group} have no UDP sockets
+   * @throws RuntimeException if {@code group} has no event loop
+   */
+  private static List<EventLoop> selectLoops(EventLoop server, EventLoopGroup group, int sockets) {
+    if (group == null) {
+      return sockets == 1 || server.parent() == null
+          ? List.of(server)
+          : loopsFrom(server, server.parent());
+    }
+    EventLoop next = group.next();
+    List<EventLoop> loops = sockets == 1 ? List.of(next) : loopsFrom(next, group);
+    loops.forEach(KcpSockets::checkHasUdp);
+    return loops;
+  }
+
+  private static List<EventLoop> loopsFrom(EventLoop first, EventLoopGroup group) {
+    List<EventLoop> loops = new ArrayList<>();
+    for (EventExecutor executor : group) {
+      loops.add((EventLoop) executor);
+    }
+    if (!loops.contains(first)) { // The group has changed since.
+      loops.add(0, first);
+    }
+    Collections.rotate(loops, -loops.indexOf(first));
+    return loops;
+  }
+
+  private static void checkHasUdp(EventLoop loop) {
+    if (UdpTransport.of(loop) == null) {
+      throw new IllegalArgumentException(
+          KcpServerChannelOption.SOCKET_GROUP
+              + ": "
+              + loop.getClass().getName()
+              + " (expected: event loops of NIO, epoll, io_uring or kqueue)");
+    }
   }
 
   private static List<KcpContext> contexts(

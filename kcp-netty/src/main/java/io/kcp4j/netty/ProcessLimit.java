@@ -1,10 +1,19 @@
 package io.kcp4j.netty;
 
+import io.kcp4j.MemoryLimit;
 import io.kcp4j.ProcessMemory;
+import io.netty.channel.EventLoop;
+import io.netty.channel.EventLoopGroup;
 import io.netty.util.internal.PlatformDependent;
 import io.netty.util.internal.SystemPropertyUtil;
+import java.util.Map;
+import java.util.WeakHashMap;
 
-/** The limit on the memory that all servers and clients of the process hold together. */
+/**
+ * The limit on the memory that all servers and clients of the process hold together, and the limits
+ * of clients: those of an event loop group share one, half of the maximum heap, so that hostile
+ * servers cannot use up more. Thread-safe.
+ */
 final class ProcessLimit {
 
   /** Half of the maximum heap: by default, Netty's direct memory has the size of the heap. */
@@ -26,6 +35,8 @@ final class ProcessLimit {
               allocatableBytes(
                   PlatformDependent.usedDirectMemory(), PlatformDependent.maxDirectMemory()));
 
+  private static final Map<EventLoopGroup, MemoryLimit> CLIENTS = new WeakHashMap<>();
+
   private ProcessLimit() {}
 
   /**
@@ -39,5 +50,26 @@ final class ProcessLimit {
 
   static ProcessMemory get() {
     return PROCESS;
+  }
+
+  /** The limit of the clients of the group that an event loop belongs to. */
+  static MemoryLimit ofClients(EventLoop eventLoop) {
+    EventLoopGroup group = eventLoop.parent() == null ? eventLoop : eventLoop.parent();
+    synchronized (CLIENTS) {
+      return CLIENTS.computeIfAbsent(group, ProcessLimit::newLimit);
+    }
+  }
+
+  /** Sets the limit of a group that has had no clients yet. */
+  static void limitClients(EventLoopGroup group, MemoryLimit limit) {
+    synchronized (CLIENTS) {
+      CLIENTS.put(group, limit);
+    }
+  }
+
+  private static MemoryLimit newLimit(EventLoopGroup group) {
+    MemoryLimit limit = MemoryLimit.shared(HALF_OF_HEAP_BYTES, PROCESS);
+    group.terminationFuture().addListener(terminated -> limit.close());
+    return limit;
   }
 }

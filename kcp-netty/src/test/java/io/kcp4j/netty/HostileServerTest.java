@@ -36,7 +36,7 @@ class HostileServerTest {
   @Test
   void dataBeyondGapsOfAllClientsHasALimitAndOtherServersAreReceivedFrom() throws Exception {
     EventLoopGroup group = TransportUnderTest.NIO.newGroup(1);
-    ClientMemory.limit(group, MemoryLimit.shared(LIMIT_BYTES));
+    ProcessLimit.limitClients(group, MemoryLimit.shared(LIMIT_BYTES));
     try (Fixture fixture = new Fixture(TransportUnderTest.NIO);
         DatagramSocket hostile = new DatagramSocket(Fixture.ANY_PORT)) {
       Recorder recorder = new Recorder();
