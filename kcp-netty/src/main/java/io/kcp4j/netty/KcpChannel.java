@@ -102,7 +102,7 @@ public final class KcpChannel extends AbstractChannel implements DuplexChannel {
   KcpChannel(
       KcpServerChannel server,
       KcpEndpoint endpoint,
-      KcpConfigCache configs,
+      KcpSetting.Cache configs,
       InetSocketAddress remote,
       int conv) {
     super(server);

@@ -21,7 +21,9 @@ import java.util.Map;
  */
 public final class KcpChannelConfig extends DefaultChannelConfig {
 
-  static final int DEFAULT_LINGER_MS = 3_000;
+  private static final int DEFAULT_LINGER_MS = 3_000;
+
+  private static final int MAX_LINGER_S = Integer.MAX_VALUE / 1000;
 
   private static final int DEFAULT_LINGER_MAX_MS = 300_000;
 
@@ -81,11 +83,15 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
           .add(
               KcpChannelOption.TRACER,
               KcpChannelConfig::tracer,
-              (config, value) -> config.tracer = value);
+              (config, value) -> config.tracer = value)
+          .addOfTcp(ChannelOption.TCP_NODELAY, config -> true)
+          .addOfTcp(ChannelOption.SO_KEEPALIVE, config -> config.keepAliveIntervalMs > 0)
+          .addOfTcp(
+              ChannelOption.SO_LINGER, KcpChannelConfig::lingerS, KcpChannelConfig::setLingerS);
 
   private final KcpChannel kcpChannel;
   private final SocketOptions socketOptions;
-  private final KcpConfigCache cache;
+  private final KcpSetting.Cache cache;
   private final OptionMistakes mistakes;
 
   private volatile KcpConfig kcp = KcpConfig.DEFAULT;
@@ -113,12 +119,12 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
   }
 
   /** The configuration of an accepted channel, whose socket is its server's. */
-  KcpChannelConfig(KcpChannel channel, KcpConfigCache cache, int conv) {
+  KcpChannelConfig(KcpChannel channel, KcpSetting.Cache cache, int conv) {
     this(channel, null, cache, conv);
   }
 
   private KcpChannelConfig(
-      KcpChannel channel, SocketOptions socketOptions, KcpConfigCache cache, int conv) {
+      KcpChannel channel, SocketOptions socketOptions, KcpSetting.Cache cache, int conv) {
     super(channel, new FixedRecvByteBufAllocator(READ_BYTES));
     this.kcpChannel = channel;
     this.socketOptions = socketOptions;
@@ -254,6 +260,19 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
     lingerMs = checkMs(KcpChannelOption.LINGER, ms);
   }
 
+  /** In seconds, rounded up; -1, as with TCP, for the default. */
+  private int lingerS() {
+    return lingerMs == DEFAULT_LINGER_MS ? -1 : (int) Math.ceil(lingerMs / 1e3);
+  }
+
+  private void setLingerS(int seconds) {
+    if (seconds > MAX_LINGER_S) {
+      throw new IllegalArgumentException(
+          ChannelOption.SO_LINGER + ": " + seconds + " (expected: <= " + MAX_LINGER_S + ")");
+    }
+    setLingerMs(seconds < 0 ? DEFAULT_LINGER_MS : seconds * 1000);
+  }
+
   private void setLingerMaxMs(int ms) {
     lingerMaxMs = checkPositive(KcpChannelOption.LINGER_MAX, ms);
   }
@@ -386,9 +405,6 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
     if (OPTIONS.has(option)) {
       return OPTIONS.get(this, option);
     }
-    if (TcpOptions.CHANNEL.has(option)) {
-      return TcpOptions.CHANNEL.get(this, option);
-    }
     T value = super.getOption(option);
     return value == null && socketOptions != null ? socketOptions.get(option) : value;
   }
@@ -406,10 +422,6 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
     }
     if (OPTIONS.has(option)) {
       OPTIONS.set(this, option, value);
-      return true;
-    }
-    if (TcpOptions.CHANNEL.has(option)) {
-      TcpOptions.CHANNEL.set(this, option, value);
       return true;
     }
     return super.setOption(option, value)

@@ -44,7 +44,7 @@ public final class KcpServerChannel extends AbstractServerChannel {
 
   private final KcpServerChannelConfig config = new KcpServerChannelConfig(this);
   private final KcpCounters counters = new KcpCounters();
-  private final KcpConfigCache configs = new KcpConfigCache();
+  private final KcpSetting.Cache configs = new KcpSetting.Cache();
 
   private volatile KcpSockets sockets;
   private volatile InetSocketAddress localAddress;

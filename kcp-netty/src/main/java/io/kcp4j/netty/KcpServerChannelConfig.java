@@ -66,7 +66,8 @@ public final class KcpServerChannelConfig extends DefaultChannelConfig {
           .add(
               KcpServerChannelOption.KEY_RING,
               KcpServerChannelConfig::keyRing,
-              KcpServerChannelConfig::setKeyRing);
+              KcpServerChannelConfig::setKeyRing)
+          .addOfTcp(ChannelOption.SO_BACKLOG, config -> SessionTable.MAX_PENDING_ATTEMPTS);
 
   private static final int MAX_DEFAULT_SESSIONS = 100_000;
 
@@ -254,9 +255,6 @@ public final class KcpServerChannelConfig extends DefaultChannelConfig {
     if (OPTIONS.has(option)) {
       return OPTIONS.get(this, option);
     }
-    if (TcpOptions.SERVER.has(option)) {
-      return TcpOptions.SERVER.get(this, option);
-    }
     T value = super.getOption(option);
     return value != null ? value : socketOptions.get(option);
   }
@@ -269,10 +267,6 @@ public final class KcpServerChannelConfig extends DefaultChannelConfig {
     }
     if (OPTIONS.has(option)) {
       OPTIONS.set(this, option, value);
-      return true;
-    }
-    if (TcpOptions.SERVER.has(option)) {
-      TcpOptions.SERVER.set(this, option, value);
       return true;
     }
     return super.setOption(option, value)

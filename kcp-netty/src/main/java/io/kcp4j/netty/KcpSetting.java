@@ -19,6 +19,28 @@ record KcpSetting<T>(Function<KcpConfig, T> get, BiFunction<KcpConfig, T, KcpCon
 
   static final Map<ChannelOption<?>, KcpSetting<?>> ALL = all();
 
+  /**
+   * Shares one {@link KcpConfig} among the children of a server, which have the same options.
+   * Thread-safe.
+   */
+  static final class Cache {
+
+    /** More entries mean that the settings differ between children, and sharing is useless. */
+    private static final int MAX_ENTRIES = 256;
+
+    private record Change(KcpConfig from, ChannelOption<?> option, Object value) {}
+
+    private final Map<Change, KcpConfig> results = new HashMap<>();
+
+    synchronized <T> KcpConfig change(KcpConfig from, ChannelOption<T> option, T value) {
+      if (results.size() >= MAX_ENTRIES) {
+        results.clear();
+      }
+      return results.computeIfAbsent(
+          new Change(from, option, value), change -> of(option).set.apply(from, value));
+    }
+  }
+
   @SuppressWarnings("unchecked") // The map holds for each option a setting of its type.
   static <T> KcpSetting<T> of(ChannelOption<T> option) {
     return (KcpSetting<T>) ALL.get(option);

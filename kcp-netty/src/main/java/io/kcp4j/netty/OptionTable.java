@@ -9,17 +9,31 @@ import java.util.function.Function;
 /**
  * The channel options that a type of configuration has in addition to its superclass's.
  *
+ * <p>Some are options of TCP that frameworks set on any channel. They are accepted, so that Netty
+ * logs no warning, and {@code getOptions} leaves them out.
+ *
  * @param <C> the type of configuration
  */
 final class OptionTable<C> {
 
-  private record Accessor<C, T>(Function<C, T> get, BiConsumer<C, T> set) {}
+  private record Accessor<C, T>(Function<C, T> get, BiConsumer<C, T> set, boolean isListed) {}
 
   private final Map<ChannelOption<?>, Accessor<C, ?>> accessors = new LinkedHashMap<>();
 
   <T> OptionTable<C> add(ChannelOption<T> option, Function<C, T> get, BiConsumer<C, T> set) {
-    accessors.put(option, new Accessor<>(get, set));
+    accessors.put(option, new Accessor<>(get, set, true));
     return this;
+  }
+
+  /** Adds an option of TCP. */
+  <T> OptionTable<C> addOfTcp(ChannelOption<T> option, Function<C, T> get, BiConsumer<C, T> set) {
+    accessors.put(option, new Accessor<>(get, set, false));
+    return this;
+  }
+
+  /** Adds an option of TCP that reads as what is in force, and that has no effect if it is set. */
+  <T> OptionTable<C> addOfTcp(ChannelOption<T> option, Function<C, T> get) {
+    return addOfTcp(option, get, (config, value) -> {});
   }
 
   boolean has(ChannelOption<?> option) {
@@ -36,7 +50,12 @@ final class OptionTable<C> {
   }
 
   void putAll(C config, Map<ChannelOption<?>, Object> options) {
-    accessors.forEach((option, accessor) -> options.put(option, accessor.get.apply(config)));
+    accessors.forEach(
+        (option, accessor) -> {
+          if (accessor.isListed) {
+            options.put(option, accessor.get.apply(config));
+          }
+        });
   }
 
   @SuppressWarnings("unchecked") // Each option was added with accessors of its type.
