@@ -6,6 +6,7 @@ import io.netty.channel.ChannelOutboundBuffer;
 import io.netty.channel.ChannelPromise;
 import io.netty.channel.socket.ChannelInputShutdownEvent;
 import io.netty.channel.socket.ChannelInputShutdownReadComplete;
+import io.netty.util.concurrent.PromiseNotifier;
 import java.nio.channels.ClosedChannelException;
 import java.nio.channels.NotYetConnectedException;
 
@@ -72,6 +73,8 @@ final class HalfClosure {
     if (channel.session().get().isExtensionUnsupported()) {
       promise.tryFailure(
           new UnsupportedOperationException("the peer has no half-close: " + channel));
+    } else if (outputPromise != null) {
+      outputPromise.addListener(new PromiseNotifier<>(promise));
     } else if (isOutputShutdown) {
       promise.trySuccess();
     } else {

@@ -160,6 +160,36 @@ class DuplexTest {
     }
   }
 
+  /** The second succeeded at once, though what was written was not in the send queue. */
+  @OverEachTransport
+  void secondShutdownOfTheOutputCompletesWithTheFirst(TransportUnderTest transport)
+      throws Exception {
+    try (Fixture fixture = new Fixture(transport)) {
+      Recorder server = new Recorder();
+      fixture.serve(() -> server);
+      fixture.bootstrap.option(KcpChannelOption.SEND_QUEUE, 64);
+      KcpChannel client = fixture.connect(new Recorder());
+      client.writeAndFlush(Fixture.buffer(client, new byte[1]));
+      await().until(() -> server.received() == 1);
+      KcpChannel child = fixture.child();
+      child.config().setAutoRead(false);
+      child.eventLoop().submit(() -> {}).sync();
+      client.writeAndFlush(Unpooled.wrappedBuffer(DATA));
+
+      ChannelFuture first = client.shutdownOutput();
+      ChannelFuture second = client.shutdownOutput();
+
+      client.eventLoop().submit(() -> {}).sync();
+      assertFalse(first.isDone());
+      assertFalse(second.isDone());
+      child.config().setAutoRead(true);
+      second.syncUninterruptibly();
+      assertTrue(first.isSuccess());
+      child.closeFuture().syncUninterruptibly();
+      assertEquals(1 + DATA.length, server.received());
+    }
+  }
+
   @OverEachTransport
   void closeThatWaitsTooLongEndsThePeersInput(TransportUnderTest transport) throws Exception {
     try (Fixture fixture = new Fixture(transport)) {
