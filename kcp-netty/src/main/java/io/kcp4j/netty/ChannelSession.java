@@ -266,9 +266,9 @@ final class ChannelSession {
    * Closes the session, if there is one.
    *
    * @param flushes whether what is queued is sent once more before
-   * @param closer says what the peer is told
+   * @param closure says what the peer is told
    */
-  void close(boolean flushes, ChannelCloser closer) {
+  void close(boolean flushes, ChannelClosure closure) {
     Session session = this.session;
     if (session == null) {
       return;
@@ -277,7 +277,7 @@ final class ChannelSession {
     EventLoopContext.runAll(
         () -> flushLast(flushes),
         () -> lastStats = session.kcp().stats(),
-        () -> endpoint.close(session, closer));
+        () -> endpoint.close(session, closure));
   }
 
   private void flushLast(boolean flushes) {

@@ -68,7 +68,7 @@ public final class KcpChannel extends AbstractChannel implements DuplexChannel {
   private final KcpChannelConfig config;
   private final ChannelSession session = new ChannelSession(this);
   private final ChannelReader reader = new ChannelReader(this);
-  private final HalfClosure halfClosure = new HalfClosure(this);
+  private final ChannelClosure closure = new ChannelClosure(this);
 
   /** Null unless the session has lanes. */
   private volatile KcpLanes lanes;
@@ -83,12 +83,11 @@ public final class KcpChannel extends AbstractChannel implements DuplexChannel {
   private final KcpCounters endpointCounters;
   private volatile EndReason endReason;
 
-  // Made by the constructor of the superclass, so that they must have no initializers.
-  private ChannelCloser closer;
-  private ChannelWriter writer;
+  /** Made by the constructor of the superclass, so that it must have no initializer. */
+  private KcpUnsafe unsafe;
 
-  /** The {@code Unsafe} of an accepted channel until that is registered. */
-  private Unsafe redirected;
+  /** Whether the channel has joined the members of the endpoint, or is about to. */
+  private boolean isMember;
 
   /** Makes a client's channel that is not registered yet. */
   public KcpChannel() {
@@ -112,7 +111,6 @@ public final class KcpChannel extends AbstractChannel implements DuplexChannel {
     endpointCounters = server.counters();
     localAddress = server.localAddress();
     remoteAddress = remote;
-    redirected = new RedirectedUnsafe(super.unsafe(), endpoint.eventLoop());
   }
 
   @Override
@@ -223,23 +221,19 @@ public final class KcpChannel extends AbstractChannel implements DuplexChannel {
 
   @Override
   protected AbstractUnsafe newUnsafe() {
-    return new KcpUnsafe();
+    return new BaseUnsafe();
   }
 
   @Override
   public Unsafe unsafe() {
-    if (redirected != null) {
-      return redirected;
+    if (unsafe == null) {
+      unsafe = new KcpUnsafe(this, super.unsafe());
     }
-    if (writer == null) {
-      closer = new ChannelCloser(this, super.unsafe());
-      writer = new ChannelWriter(this, closer);
-    }
-    return writer;
+    return unsafe;
   }
 
-  private KcpUnsafe kcpUnsafe() {
-    return (KcpUnsafe) super.unsafe();
+  private BaseUnsafe baseUnsafe() {
+    return (BaseUnsafe) super.unsafe();
   }
 
   @Override
@@ -262,6 +256,10 @@ public final class KcpChannel extends AbstractChannel implements DuplexChannel {
     return reader;
   }
 
+  ChannelClosure closure() {
+    return closure;
+  }
+
   /** The session has been made, with these lanes or null. */
   void useLanes(KcpLanes lanes) {
     KcpLanes before = this.lanes;
@@ -279,7 +277,7 @@ public final class KcpChannel extends AbstractChannel implements DuplexChannel {
 
   /** Whether the channel is closing and waits for the peer. */
   boolean isLingering() {
-    return closer.isLingering();
+    return closure.isLingering();
   }
 
   /** The exception of writes to a closed channel. */
@@ -312,7 +310,6 @@ public final class KcpChannel extends AbstractChannel implements DuplexChannel {
     // Any exception must fail the promise: Netty does not handle it.
     try {
       if (connector == null) {
-        redirected = null;
         registerChild();
         promise.setSuccess();
       } else {
@@ -327,6 +324,7 @@ public final class KcpChannel extends AbstractChannel implements DuplexChannel {
     if (!endpoint.isOpen()) {
       throw new ClosedChannelException(); // The server has closed since.
     }
+    isMember = true;
     endpoint.join(this);
     session.open(remoteAddress, config.conv());
     state = State.ACTIVE;
@@ -362,6 +360,7 @@ public final class KcpChannel extends AbstractChannel implements DuplexChannel {
   /** A client has its socket. */
   void socketOpened(KcpEndpoint endpoint) {
     this.endpoint = endpoint;
+    isMember = true;
   }
 
   /** A client's socket is ready: makes the session. */
@@ -397,10 +396,9 @@ public final class KcpChannel extends AbstractChannel implements DuplexChannel {
     boolean isReadRequested = reader.isPending();
     reader.readIfPending();
     if (isActive()) {
-      kcpUnsafe().flush0();
+      baseUnsafe().flush0();
     }
-    halfClosure.progressed(isReadRequested || reader.isPending());
-    closer.progressed();
+    closure.sessionProgressed(isReadRequested || reader.isPending());
   }
 
   /** The session was flushed. Returns whether the user has been told of that. */
@@ -421,12 +419,12 @@ public final class KcpChannel extends AbstractChannel implements DuplexChannel {
    * @param isReadRequested whether handlers of this channel may learn of the end of its input
    */
   void inputRead(boolean isReadRequested) {
-    halfClosure.progressed(isReadRequested || reader.isPending());
+    closure.progressed(isReadRequested || reader.isPending());
   }
 
   /** Whether nothing but the end of the input is left to read. */
   boolean isInputEndUnreported() {
-    return halfClosure.isInputEndUnreported();
+    return closure.isInputEndUnreported();
   }
 
   /** The peer has not answered for some time. */
@@ -457,7 +455,7 @@ public final class KcpChannel extends AbstractChannel implements DuplexChannel {
 
   /** The session cannot go on. */
   void ended(EndReason reason) {
-    closer.ended(reason);
+    closure.ended(reason);
     KcpEndException cause = endException(reason);
     endReason = reason;
     if (isConnecting()) {
@@ -467,7 +465,7 @@ public final class KcpChannel extends AbstractChannel implements DuplexChannel {
     if (!isLingering() && isReported(reason)) {
       pipeline().fireExceptionCaught(cause);
     }
-    kcpUnsafe().end(cause);
+    baseUnsafe().end(cause);
   }
 
   /** A flood of forged peers must not make as many exceptions, which would be logged. */
@@ -525,19 +523,19 @@ public final class KcpChannel extends AbstractChannel implements DuplexChannel {
 
   @Override
   protected Object filterOutboundMessage(Object msg) throws IOException {
-    return writer.filter(msg);
+    return unsafe.filter(msg);
   }
 
   @Override
   protected void doWrite(ChannelOutboundBuffer in) {
-    writer.write(in);
+    unsafe.write(in);
   }
 
   // Half-close.
 
   @Override
   public boolean isInputShutdown() {
-    return halfClosure.isInputShutdown();
+    return closure.isInputShutdown();
   }
 
   /** Discards what the peer has sent and sends from now on. The peer is not told. */
@@ -548,12 +546,12 @@ public final class KcpChannel extends AbstractChannel implements DuplexChannel {
 
   @Override
   public ChannelFuture shutdownInput(ChannelPromise promise) {
-    return halfClosure.shutdownInput(promise);
+    return closure.shutdownInput(promise);
   }
 
   @Override
   public boolean isOutputShutdown() {
-    return halfClosure.isOutputShutdown();
+    return closure.isOutputShutdown();
   }
 
   /**
@@ -568,7 +566,7 @@ public final class KcpChannel extends AbstractChannel implements DuplexChannel {
 
   @Override
   public ChannelFuture shutdownOutput(ChannelPromise promise) {
-    return halfClosure.shutdownOutput(promise);
+    return closure.shutdownOutput(promise);
   }
 
   @Override
@@ -597,9 +595,9 @@ public final class KcpChannel extends AbstractChannel implements DuplexChannel {
    */
   public ChannelFuture abort(int code) {
     if (eventLoop().inEventLoop()) {
-      closer.abort(code);
+      closure.abort(code);
     } else {
-      eventLoop().execute(() -> closer.abort(code));
+      eventLoop().execute(() -> closure.abort(code));
     }
     return closeFuture();
   }
@@ -640,7 +638,7 @@ public final class KcpChannel extends AbstractChannel implements DuplexChannel {
 
   /** Closes without waiting for the peer. */
   void closeNow() {
-    kcpUnsafe().closeNow();
+    baseUnsafe().closeNow();
   }
 
   @Override
@@ -668,9 +666,9 @@ public final class KcpChannel extends AbstractChannel implements DuplexChannel {
       EventLoopContext.runAll(
           reader::close,
           this::closeConnector,
-          () -> session.close(endReason == null, closer),
-          halfClosure::close,
-          writer::close,
+          () -> session.close(endReason == null, closure),
+          closure::closed,
+          unsafe::closeWrites,
           this::closeLanes,
           this::leave);
     }
@@ -689,12 +687,13 @@ public final class KcpChannel extends AbstractChannel implements DuplexChannel {
   }
 
   private void leave() {
-    if (endpoint != null && redirected == null) { // An unregistered child is no member.
+    if (isMember) {
       endpoint.leave(this);
     }
   }
 
-  private final class KcpUnsafe extends AbstractUnsafe {
+  /** Netty's {@code Unsafe}, below {@link KcpUnsafe}. */
+  private final class BaseUnsafe extends AbstractUnsafe {
 
     @Override
     public void connect(SocketAddress remote, SocketAddress local, ChannelPromise promise) {

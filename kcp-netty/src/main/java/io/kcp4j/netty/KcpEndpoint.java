@@ -384,19 +384,19 @@ final class KcpEndpoint implements SessionTable.Handler {
    * Closes a session whose channel closes, and removes it from the table. If the peer has to be
    * told, it stays there without a channel for a while, and keeps the socket open.
    *
-   * @param closer says what the peer is told
+   * @param closure says what the peer is told
    */
-  void close(Session session, ChannelCloser closer) {
+  void close(Session session, ChannelClosure closure) {
     if (!isOpen() && last == null) {
       table.remove(session, nowUs());
       session.close();
       return;
     }
     boolean stays =
-        switch (closer.ending()) {
+        switch (closure.ending()) {
           case COMPLETE -> table.closeGracefully(session, nowUs());
-          case INCOMPLETE -> table.giveUpClosing(session, closer.hasMore(), nowUs());
-          case ABORTED -> table.abort(session, closer.abortCode(), nowUs());
+          case INCOMPLETE -> table.giveUpClosing(session, closure.hasMore(), nowUs());
+          case ABORTED -> table.abort(session, closure.abortCode(), nowUs());
         };
     if (!stays) {
       return;

@@ -269,7 +269,7 @@ public final class KcpServerChannel extends AbstractServerChannel {
           });
     }
 
-    /** Closes the channel first, see {@link ChannelCloser#deregister}. */
+    /** Closes the channel first, see {@link KcpUnsafe#deregister}. */
     @Override
     public void deregister(ChannelPromise promise) {
       if (!isRegistered() || !isOpen()) {

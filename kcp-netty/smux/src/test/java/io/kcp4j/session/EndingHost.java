@@ -7,16 +7,16 @@ import io.kcp4j.lanes.LanesConfig;
 
 /**
  * A side of {@link EndingTest} with its application. Ends the session as a channel of kcp-netty
- * does, in short: {@link #close} stands for {@code ChannelCloser}, {@link #shutdownOutput} and
- * {@link #reportInputEnd} for {@code HalfClosure}, {@link #shutDownGroup} for {@code KcpEndpoint}
- * and {@code LastDatagrams} when the event loop ends.
+ * does, in short: {@link #close}, {@link #shutdownOutput} and {@link #reportInputEnd} stand for
+ * {@code ChannelClosure}, {@link #shutDownGroup} for {@code KcpEndpoint} and {@code LastDatagrams}
+ * when the event loop ends.
  */
 final class EndingHost {
 
   static final int LINGER_MS = 3_000;
   static final int LINGER_MAX_MS = 300_000;
 
-  /** What the peer is told, as in {@code ChannelCloser}. */
+  /** What the peer is told, as in {@code ChannelClosure}. */
   private enum Closing {
     COMPLETE,
     INCOMPLETE,
@@ -109,7 +109,7 @@ final class EndingHost {
     proceed();
   }
 
-  /** {@code HalfClosure.progressed}: the peer may have ended its output, and everything is read. */
+  /** As {@code DuplexClosure}: the peer may have ended its output, and everything is read. */
   private void reportInputEnd() {
     if (isClosed) { // Streams of smux can be read after that.
       if (reason == null && !isCloseRequested && user.isRead()) {
@@ -151,7 +151,7 @@ final class EndingHost {
     host.flush();
   }
 
-  /** {@code ChannelCloser.close}, after streams of smux have ended. */
+  /** {@code ChannelClosure.close}, after streams of smux have ended. */
   void close() {
     if (!isClosed) {
       isCloseRequested = true;
@@ -161,7 +161,7 @@ final class EndingHost {
     }
   }
 
-  /** {@code ChannelCloser.progressed}. */
+  /** {@code ChannelClosure.lingerOn}. */
   private void proceed() {
     if (isClosed || !isCloseRequested || !user.isFinished()) {
       return;

@@ -336,7 +336,7 @@ public final class SmuxStreamChannel extends AbstractChannel implements DuplexCh
 
   /** The connection's user ends the session: what was not read is released. */
   void discardInput() {
-    closure.discardInput();
+    closure.dropInput();
   }
 
   /** Closes without waiting for anything. */
@@ -409,10 +409,8 @@ public final class SmuxStreamChannel extends AbstractChannel implements DuplexCh
 
     @Override
     public void close(ChannelPromise promise) {
-      if (!closure.linger()) {
+      if (!closure.linger(promise)) {
         super.close(promise);
-      } else if (promise.setUncancellable() && !promise.isVoid()) {
-        closeFuture().addListener(future -> promise.trySuccess());
       }
     }
 

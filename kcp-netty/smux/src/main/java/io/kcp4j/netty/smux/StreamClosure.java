@@ -1,14 +1,6 @@
 package io.kcp4j.netty.smux;
 
-import io.netty.channel.ChannelFuture;
-import io.netty.channel.ChannelOutboundBuffer;
-import io.netty.channel.ChannelPromise;
-import io.netty.channel.socket.ChannelInputShutdownEvent;
-import io.netty.channel.socket.ChannelInputShutdownReadComplete;
-import io.netty.util.concurrent.PromiseNotifier;
-import java.nio.channels.ClosedChannelException;
-import java.nio.channels.NotYetConnectedException;
-import java.util.concurrent.RejectedExecutionException;
+import io.kcp4j.netty.internal.DuplexClosure;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
 
@@ -19,10 +11,7 @@ import java.util.concurrent.TimeUnit;
  * <p>{@code close()} waits until what was flushed and FIN have left as frames, for {@link
  * io.kcp4j.smux.SmuxConfig#closeTimeoutMs()} at most.
  */
-final class StreamClosure {
-
-  /** A user-defined writability bit that users are unlikely to set themselves. */
-  private static final int WRITABILITY = 31;
+final class StreamClosure extends DuplexClosure {
 
   /** How often a channel that is not read asks whether its memory is wanted. */
   private static final int REVOKED_CHECK_MS = 1_000;
@@ -30,13 +19,8 @@ final class StreamClosure {
   private final SmuxStreamChannel channel;
   private final StreamEvents events;
 
-  private volatile boolean isInputShutdown;
-  private volatile boolean isOutputShutdown;
-
   /** Whether the peer has ended its direction; known in advance if the session has ended. */
   private boolean isInputFinished;
-
-  private boolean isInputEndReported;
 
   /** Whether the connection or the stream has ended, and input is left that can be read. */
   private boolean isDraining;
@@ -46,116 +30,44 @@ final class StreamClosure {
   /** Whether the peer has stopped the output, and writes have failed for that. */
   private boolean isOutputStopped;
 
-  /** Of a shutdown that waits until FIN has left, or null. */
-  private ChannelPromise outputPromise;
-
-  private boolean isLingering;
-
   /** When to stop lingering or draining, or null. */
   private ScheduledFuture<?> timeout;
 
   StreamClosure(SmuxStreamChannel channel, StreamEvents events) {
+    super(channel);
     this.channel = channel;
     this.events = events;
   }
 
-  /** From any thread. */
-  boolean isInputShutdown() {
-    return isInputShutdown || !channel.isActive();
-  }
-
-  /** From any thread. */
-  boolean isOutputShutdown() {
-    return isOutputShutdown || !channel.isActive();
-  }
-
-  /** Whether {@code close()} was called and waits. */
-  boolean isLingering() {
-    return isLingering;
-  }
-
   // Half-close.
 
-  /** From any thread. */
-  ChannelFuture shutdownInput(ChannelPromise promise) {
-    return run(promise, () -> endInput(promise));
+  @Override
+  protected boolean isUsable() {
+    return super.isUsable() && events.failure() == null;
   }
 
-  /** From any thread. */
-  ChannelFuture shutdownOutput(ChannelPromise promise) {
-    return run(promise, () -> endOutput(promise));
-  }
-
-  private ChannelFuture run(ChannelPromise promise, Runnable shutdown) {
-    if (channel.eventLoop().inEventLoop()) {
-      shutdown.run();
-      return promise;
-    }
-    try {
-      channel.eventLoop().execute(shutdown);
-    } catch (RejectedExecutionException e) { // The event loop has shut down.
-      promise.tryFailure(e);
-    }
-    return promise;
-  }
-
-  private void endInput(ChannelPromise promise) {
-    if (isUsable(promise)) {
-      isInputShutdown = true;
-      promise.trySuccess();
-      events.enqueue();
-    }
-  }
-
-  private void endOutput(ChannelPromise promise) {
-    if (!isUsable(promise)) {
-      return;
-    }
-    if (events.isOutputEnded()) {
-      promise.trySuccess();
-    } else if (outputPromise != null) {
-      outputPromise.addListener(new PromiseNotifier<>(promise));
-    } else {
-      outputPromise = promise;
-      channel.unsafe().flush();
-      endWrites();
-    }
+  @Override
+  protected void onInputShutdown() {
+    events.enqueue();
   }
 
   /** Sends FIN after what was flushed. */
-  private void endWrites() {
-    if (forbidWrites()) {
-      channel.stream().shutdownOutput();
-    }
+  @Override
+  protected void endOutput() {
+    forbidWrites();
+    channel.stream().shutdownOutput();
   }
 
-  /** Returns whether the output was open: a listener may have closed the channel. */
-  private boolean forbidWrites() {
-    isOutputShutdown = true;
-    // Or code that writes as long as the channel is writable would fail its writes forever.
-    ChannelOutboundBuffer pending = channel.unsafe().outboundBuffer();
-    if (pending != null) {
-      pending.setUserDefinedWritability(WRITABILITY, false);
-    }
-    return pending != null;
-  }
-
-  private boolean isUsable(ChannelPromise promise) {
-    if (channel.isActive() && events.failure() == null) {
-      return true;
-    }
-    promise.tryFailure(
-        channel.isOpen() && !channel.isActive()
-            ? new NotYetConnectedException()
-            : new ClosedChannelException());
-    return false;
+  @Override
+  protected boolean isOutputEnded() {
+    return events.isOutputEnded();
   }
 
   // Progress.
 
   /** The session has ended; what was received can still be read. */
   void keepInput() {
-    if (channel.isOpen() && !isInputShutdown && !isLingering) {
+    if (channel.isOpen() && !isReadingEnded() && !isLingering()) {
       channel.reader().takeAll();
       isInputFinished = channel.stream().isInputEnded();
       if (!channel.reader().isDrained() || isInputEndUnreported()) {
@@ -164,75 +76,44 @@ final class StreamClosure {
     }
   }
 
-  /** Whether nothing but the end of the input is left to read. */
-  boolean isInputEndUnreported() {
-    return !isInputEndReported
-        && channel.reader().isDrained()
-        && (isInputFinished || channel.stream().isInputEnded());
+  @Override
+  protected boolean isAtInputEnd() {
+    return channel.reader().isDrained() && (isInputFinished || channel.stream().isInputEnded());
+  }
+
+  @Override
+  protected boolean isHalfClosureAllowed() {
+    return channel.config().isAllowHalfClosure();
+  }
+
+  @Override
+  protected void discardInput() {
+    channel.reader().discard();
   }
 
   /** The session has been ended by the user of the connection: nothing more is read. */
-  void discardInput() {
+  void dropInput() {
     channel.reader().release();
-    isInputEndReported = true; // Nobody will read it, or its end.
+    skipInputEnd();
     events.enqueue(); // The session has forgotten a stream whose directions have both ended.
   }
 
-  /**
-   * Something was received, read or sent, or the stream has failed.
-   *
-   * @param isReadRequested whether the end of the input may be an event now: a handler that is to
-   *     know of it may not be there before {@code read()} is called, as for Netty's NIO sockets
-   */
-  void progressed(boolean isReadRequested) {
+  /** Also acts on the end of the output, and on a failure of the stream. */
+  @Override
+  public void progressed(boolean isReadRequested) {
     if (events.outputStop() != null && !isOutputStopped) {
+      isOutputStopped = true; // FIN takes the place of what waits.
       stopOutput(events.outputStop());
+      channel.stopWrites(events.outputStop());
     }
     if (!channel.isActive()) {
       return; // A listener of a write has closed the channel.
     }
-    if (events.isOutputEnded() && outputPromise != null) {
-      outputPromise.trySuccess();
-    }
-    if (isInputShutdown || isLingering) {
-      channel.reader().discard();
-    }
-    if (isInputEndUnreported() && (isReadRequested || !isInputEndAnEvent())) {
-      reportInputEnd();
-    }
+    super.progressed(isReadRequested);
     if (events.failure() != null) {
       failed(events.failure());
-    } else if (events.isOutputEnded() && (isLingering || isInputEndReported)) {
+    } else if (events.isOutputEnded() && (isLingering() || isInputEndReported())) {
       channel.closeNow();
-    }
-  }
-
-  /** The peer reads no more: FIN takes the place of what waits. */
-  private void stopOutput(Throwable cause) {
-    isOutputStopped = true;
-    forbidWrites();
-    if (outputPromise != null) {
-      outputPromise.tryFailure(cause);
-    }
-    channel.stopWrites(cause);
-  }
-
-  private boolean isInputEndAnEvent() {
-    return channel.config().isAllowHalfClosure() && !isInputShutdown && !isLingering;
-  }
-
-  private void reportInputEnd() {
-    isInputEndReported = true;
-    boolean isFirst = !isInputShutdown;
-    isInputShutdown = true;
-    if (isLingering) {
-      return;
-    }
-    if (!channel.config().isAllowHalfClosure()) {
-      channel.unsafe().close(channel.unsafe().voidPromise());
-    } else if (isFirst) {
-      channel.pipeline().fireUserEventTriggered(ChannelInputShutdownEvent.INSTANCE);
-      channel.pipeline().fireUserEventTriggered(ChannelInputShutdownReadComplete.INSTANCE);
     }
   }
 
@@ -241,7 +122,7 @@ final class StreamClosure {
       channel.end(cause);
     } else if (!areWritesFailed) {
       areWritesFailed = true;
-      isOutputShutdown = true;
+      markOutputShutdown();
       channel.failWrites();
       drain();
     }
@@ -295,25 +176,16 @@ final class StreamClosure {
 
   // Closing.
 
-  /** Returns whether {@code close()} has to wait until what was flushed and FIN have left. */
-  boolean linger() {
-    if (isLingering) {
-      return true;
-    }
+  /** What was flushed and FIN leave first, as far as the connection takes them at once. */
+  @Override
+  protected boolean hasToLinger() {
     if (isDone()) {
       return false;
     }
-    isOutputShutdown = true;
+    markOutputShutdown();
     channel.stream().shutdownOutput();
     channel.sendNow();
-    if (isDone()) {
-      return false;
-    }
-    isLingering = true;
-    schedule(channel::closeNow, channel.closeTimeoutMs());
-    endWrites();
-    events.enqueue();
-    return true;
+    return !isDone();
   }
 
   private boolean isDone() {
@@ -322,13 +194,17 @@ final class StreamClosure {
         || (events.isOutputEnded() && !channel.hasPendingOutput());
   }
 
-  /** The channel has closed: a shutdown that waits fails. */
-  void closed() {
+  @Override
+  protected void onLinger() {
+    schedule(channel::closeNow, channel.closeTimeoutMs());
+    events.enqueue();
+  }
+
+  @Override
+  public void closed() {
     if (timeout != null) {
       timeout.cancel(false);
     }
-    if (outputPromise != null) {
-      outputPromise.tryFailure(new ClosedChannelException());
-    }
+    super.closed();
   }
 }

@@ -3,11 +3,13 @@ package io.kcp4j.netty;
 import io.kcp4j.Kcp;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.netty.internal.ForwardingUnsafe;
+import io.kcp4j.session.Session;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufHolder;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelOutboundBuffer;
 import io.netty.channel.ChannelPromise;
+import io.netty.channel.EventLoop;
 import io.netty.channel.socket.ChannelOutputShutdownException;
 import io.netty.util.internal.StringUtil;
 import java.io.IOException;
@@ -15,11 +17,13 @@ import java.nio.channels.ClosedChannelException;
 import java.nio.channels.NotYetConnectedException;
 
 /**
- * Writes to a channel's session: the stream or messages from the channel's outbound buffer, and
- * unreliable datagrams past it, see {@link UnreliableWrites}. As the channel's {@code Unsafe} it
- * sees these first. Used by the channel's event loop.
+ * The {@code Unsafe} of a {@link KcpChannel}: does what the final methods of Netty's {@code
+ * AbstractUnsafe} cannot. It writes the stream or messages from the outbound buffer to the session,
+ * and messages of lanes and unreliable datagrams past it, see {@link UnreliableWrites}. It closes
+ * after {@link ChannelClosure} has lingered. Used by the channel's event loop, but for {@link
+ * #register}.
  */
-final class ChannelWriter extends ForwardingUnsafe {
+final class KcpUnsafe extends ForwardingUnsafe {
 
   /** A user-defined writability bit that users are unlikely to set themselves. */
   private static final int MEMORY_WRITABILITY = 30;
@@ -32,9 +36,18 @@ final class ChannelWriter extends ForwardingUnsafe {
   /** Whether the memory limit keeps the first pending write from the send queue. */
   private boolean isShortOfMemory;
 
-  ChannelWriter(KcpChannel channel, Channel.Unsafe unsafe) {
+  KcpUnsafe(KcpChannel channel, Channel.Unsafe unsafe) {
     super(unsafe);
     this.channel = channel;
+  }
+
+  /**
+   * Registers an accepted channel with the event loop of its socket, to which its session belongs.
+   * {@code ServerBootstrap} would register it with any event loop of its child group.
+   */
+  @Override
+  public void register(EventLoop eventLoop, ChannelPromise promise) {
+    super.register(channel.parent() == null ? eventLoop : channel.endpoint().eventLoop(), promise);
   }
 
   /** Refuses what cannot be written as a stream or message. */
@@ -60,7 +73,8 @@ final class ChannelWriter extends ForwardingUnsafe {
   /** Moves pending writes into the session's send queue, as far as that takes them. */
   void write(ChannelOutboundBuffer in) {
     channel.session().markBegun();
-    Kcp kcp = channel.session().kcp();
+    Session session = channel.session().get();
+    Kcp kcp = session.kcp();
     boolean sent = false;
     for (Object message = in.current(); message != null; message = in.current()) {
       if (message instanceof ByteBuf data) {
@@ -85,10 +99,10 @@ final class ChannelWriter extends ForwardingUnsafe {
       isShortOfMemory = isShort;
       in.setUserDefinedWritability(MEMORY_WRITABILITY, !isShort);
     }
-    channel.session().get().waitingToBeWritten(in.totalPendingWriteBytes());
+    session.waitingToBeWritten(in.totalPendingWriteBytes());
     if (sent || kcp.isSendDeferred() || kcp.isSendLimited()) {
       // If the allocator had no memory, it will be asked again; the path may have to be challenged.
-      channel.session().scheduleFlush();
+      channel.endpoint().scheduleFlush(session);
     }
   }
 
@@ -195,9 +209,30 @@ final class ChannelWriter extends ForwardingUnsafe {
   }
 
   /** Fails the unreliable datagrams that wait, after the session has been closed. */
-  void close() {
+  void closeWrites() {
     if (unreliableWrites != null) {
       unreliableWrites.close();
     }
+  }
+
+  @Override
+  public void close(ChannelPromise promise) {
+    if (!channel.closure().close(promise)) {
+      super.close(promise);
+    }
+  }
+
+  /**
+   * Closes the channel first. Netty would do both at once, and remove the handlers before it fires
+   * {@code channelInactive}.
+   */
+  @Override
+  public void deregister(ChannelPromise promise) {
+    if (!channel.isRegistered() || !channel.isOpen()) {
+      super.deregister(promise);
+      return;
+    }
+    channel.closure().closeNow();
+    channel.eventLoop().execute(() -> super.deregister(promise));
   }
 }
