@@ -66,13 +66,15 @@ final class ReceiveBuffers extends DefaultMaxMessagesRecvByteBufAllocator {
     super(MAX_DATAGRAMS_PER_BATCH);
     this.socket = socket;
     this.space = space;
-    isAuto = isGroAllowed && isRecvmmsgAllowed;
+    boolean isGroAvailable = isGroAllowed;
     try {
       use(isGroAllowed, isRecvmmsgAllowed && !isGroAllowed);
     } catch (ChannelException e) {
       logger.debug("UDP_GRO is not available, as on Linux before 5.0", e);
+      isGroAvailable = false;
       use(false, true);
     }
+    isAuto = isGroAvailable && isRecvmmsgAllowed;
   }
 
   /** Makes a socket receive into {@code space}; see {@link UdpTransport#receive}. */
