@@ -46,7 +46,7 @@ final class EventLoopContext implements Runnable {
   /** How long timers wait for that input at most, if it does not end. */
   private static final int MAX_DEFERRAL_US = 50_000;
 
-  /** After a batch of so many datagrams, more are likely to be pending in the socket. */
+  /** After a batch of this size or more, further datagrams are likely to wait in the socket. */
   private static final int LARGE_BATCH = 32;
 
   /** They may not be read in the next round of I/O: io_uring requests them there. */
@@ -234,7 +234,7 @@ final class EventLoopContext implements Runnable {
     return wakeUp != null;
   }
 
-  /** An endpoint has received so many datagrams at once. */
+  /** An endpoint has received a batch of datagrams. */
   void received(int datagrams) {
     if (datagrams >= LARGE_BATCH) {
       roundsLeft = ROUNDS_AFTER_LARGE_BATCH;

@@ -468,7 +468,7 @@ public final class KcpChannel extends AbstractChannel implements DuplexChannel {
     baseUnsafe().end(cause);
   }
 
-  /** A flood of forged peers must not make as many exceptions, which would be logged. */
+  /** A flood of forged peers must not fill the log with exceptions. */
   private boolean isReported(EndReason reason) {
     boolean isMistakeOfPeer =
         reason == EndReason.LANES_UNSUPPORTED || reason == EndReason.DELIVERY_MISMATCHED;

@@ -17,7 +17,7 @@ final class ReadModeration {
   /** It is decided once in this time whether there is a flood. */
   static final int PERIOD_US = 50_000;
 
-  /** From as many datagrams of no session in a period, that is 10,000 a second, it is a flood. */
+  /** The fewest datagrams of no session in a period that are a flood: 10,000 a second. */
   static final int FLOOD = 500;
 
   /** More are received at once without a pause. */
@@ -35,7 +35,7 @@ final class ReadModeration {
   /**
    * Makes one.
    *
-   * @param pause pauses reading for so many microseconds
+   * @param pause pauses reading; its argument is the time in microseconds
    */
   ReadModeration(LongConsumer pause) {
     this.pause = pause;
