@@ -347,6 +347,55 @@ class CloseHandshakeTest {
     assertEquals(0, client.driver.table.size());
   }
 
+  /** The peer's answer to what was said before arrives after {@code end}, whose copies are lost. */
+  private void endBeforeTheAnswer(Runnable end) {
+    server.take(client, client.packets().subList(0, 1));
+    List<ByteBuf> answer = server.packets();
+    end.run();
+    client.flush();
+    client.runTo(client.nowUs + DELAY_US);
+    server.runTo(server.nowUs + DELAY_US);
+    lose();
+    client.take(server, answer);
+  }
+
+  @Test
+  void answerToAHalfCloseDoesNotAnswerTheCloseAfterIt() {
+    client.session.shutdownOutput(client.nowUs);
+    client.flush();
+    endBeforeTheAnswer(client::finish);
+    assertEquals(1, client.driver.table.size());
+    assertFalse(server.session.hasPeerClosed());
+    exchange(30);
+    assertTrue(server.session.hasPeerClosed());
+    assertEquals(0, client.driver.table.size());
+  }
+
+  @Test
+  void answerToAHalfCloseDoesNotAnswerTheAbortAfterIt() {
+    client.session.shutdownOutput(client.nowUs);
+    client.flush();
+    endBeforeTheAnswer(() -> client.abort(5));
+    assertEquals(1, client.driver.table.size());
+    assertEquals(List.of(), ends);
+    exchange(30);
+    assertEquals(List.of(EndReason.RESET), ends);
+    assertEquals(new CloseReason(5, ""), peerReason);
+    assertEquals(0, client.driver.table.size());
+  }
+
+  @Test
+  void answerToACloseDoesNotAnswerThatItHasFailed() {
+    client.session.sendClose(client.nowUs);
+    client.flush();
+    endBeforeTheAnswer(() -> client.driver.table.giveUpClosing(client.session, true, client.nowUs));
+    assertEquals(1, client.driver.table.size());
+    assertFalse(server.session.isInputIncomplete());
+    exchange(30);
+    assertTrue(server.session.isInputIncomplete());
+    assertEquals(0, client.driver.table.size());
+  }
+
   @Test
   void peerThatHasClosedIsSentNothing() {
     server.write(500_000);
