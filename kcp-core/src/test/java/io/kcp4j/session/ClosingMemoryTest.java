@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kcp4j.ClosingShare;
 import io.kcp4j.Delivery;
 import io.kcp4j.EndReason;
 import io.kcp4j.KcpConfig;
@@ -27,6 +28,7 @@ class ClosingMemoryTest {
   private static final int ANSWER_BYTES = 600_000;
   private static final int FIRST = 2;
   private static final int CLOSING = 16;
+  private static final int FEW = 2;
   private static final int LIVE = 100;
 
   /** Reads so many bytes of an answer per second. */
@@ -44,6 +46,11 @@ class ClosingMemoryTest {
 
     int host() {
       return client.address.getAddress().getAddress()[3];
+    }
+
+    /** Reads the rest of the answer as it arrives. */
+    void hurry() {
+      readBytes = ANSWER_BYTES;
     }
 
     void read(int ms) {
@@ -162,6 +169,67 @@ class ClosingMemoryTest {
       }
     }
     assertTrue(heldBytes > MIB, heldBytes + " bytes");
+  }
+
+  /** Lingering sessions that hold most of a quarter leave by themselves. Others linger then. */
+  @Test
+  void sessionsThatHaveDeliveredEverythingAreCountedNoMore() {
+    serve();
+    Crowd crowd = crowds.get(0);
+    for (int host = FIRST; host < FIRST + CLOSING; host++) {
+      download(host, 20_000);
+    }
+    run(8_000);
+    download(LIVE, 50_000);
+    for (int i = 0; i < 200 && crowd.ends.isEmpty(); i++) {
+      run(20);
+    }
+    Map<InetSocketAddress, EndReason> ends = Map.copyOf(crowd.ends);
+    assertFalse(ends.isEmpty());
+    long lingeringBytes = lingeringBytes();
+    assertTrue(lingeringBytes > MIB, lingeringBytes + " bytes");
+    readers.forEach(Reader::hurry);
+    run(3_000);
+    assertEquals(0, lingeringBytes());
+    assertFalse(limit.closingShare().isAwaited());
+    assertCounted(0);
+
+    for (int host = FIRST + CLOSING; host < FIRST + CLOSING + FEW; host++) {
+      download(host, 20_000);
+    }
+    for (int host = LIVE + 1; host <= LIVE + CLOSING; host++) {
+      download(host, 20_000);
+    }
+    run(3_000);
+    crowd.run(3_000); // Nobody reads, and all is counted.
+    assertEquals(ends, crowd.ends);
+    assertTrue(limit.closingShare().isAwaited());
+    assertTrue(lingeringBytes() > 0 && lingeringBytes() < limit.closingShare().bytes());
+    assertCounted(lingeringBytes());
+  }
+
+  /** What the sessions hold that linger. */
+  private long lingeringBytes() {
+    long bytes = 0;
+    for (Reader reader : readers) {
+      Session session = reader.client.serverSession();
+      if (reader.host() < LIVE
+          && crowds.get(reader.host() % crowds.size()).server.table.contains(session)) {
+        bytes += session.kcp().memory().heldBytes();
+      }
+    }
+    return bytes;
+  }
+
+  /** The share says only whether it is exceeded. */
+  private void assertCounted(long bytes) {
+    ClosingShare share = limit.closingShare();
+    long unusedBytes = share.bytes() - bytes;
+    share.add(0, unusedBytes);
+    assertFalse(share.isExceededFrom(0), "more than " + bytes + " bytes");
+    share.add(0, 1);
+    assertTrue(share.isExceededFrom(0), "less than " + bytes + " bytes");
+    share.add(0, -unusedBytes - 1);
   }
 
   /** They held all that sending may use until their readers had taken it. */
