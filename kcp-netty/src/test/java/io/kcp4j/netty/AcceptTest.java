@@ -182,7 +182,32 @@ class AcceptTest {
 
   @OverEachTransport
   void clientOfAFullServerLearnsThat(TransportUnderTest transport) throws Exception {
+    assertClientOfAFullServerLearnsThat(transport, AcceptFilter.ALL);
+  }
+
+  /** Although the filter would tell the same reason to any client that it does not accept. */
+  @OverEachTransport
+  void clientThatTheFilterAcceptsLearnsThatTheServerIsFull(TransportUnderTest transport)
+      throws Exception {
+    AcceptFilter filter =
+        new AcceptFilter() {
+          @Override
+          public boolean accepts(InetSocketAddress remote, int conv) {
+            return true;
+          }
+
+          @Override
+          public CloseReason refusal(InetSocketAddress remote, int conv) {
+            return new CloseReason(17, "banned");
+          }
+        };
+    assertClientOfAFullServerLearnsThat(transport, filter);
+  }
+
+  private static void assertClientOfAFullServerLearnsThat(
+      TransportUnderTest transport, AcceptFilter filter) throws Exception {
     try (Fixture fixture = new Fixture(transport)) {
+      fixture.serverBootstrap.option(KcpServerChannelOption.ACCEPT_FILTER, filter);
       fixture.serverBootstrap.option(KcpServerChannelOption.MAX_SESSIONS, 1);
       fixture.serve(Echo::new);
       Recorder first = new Recorder();
