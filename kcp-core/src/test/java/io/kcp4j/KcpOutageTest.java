@@ -427,6 +427,50 @@ class KcpOutageTest {
     assertEquals(SECOND_US, driven.kcp.srttUs());
   }
 
+  /**
+   * The process stops until so long after a deadline. What has waited in the buffer of the socket
+   * arrives then, and acknowledges nothing.
+   */
+  private void stop(DrivenKcp stopped, int us, ByteBuf datagram) {
+    stopped.nowUs = stopped.kcp.nextDeadline() + us;
+    for (int i = 0; i < 20; i++) {
+      assertEquals(InputResult.ACCEPTED, stopped.input(datagram));
+      stopped.kcp.flush(stopped.nowUs, stopped);
+    }
+    assertTrue(stopped.kcp.nextDeadline() > stopped.nowUs);
+  }
+
+  private static void runToFailure(DrivenKcp failing) {
+    while (failing.kcp.failure() == null) {
+      failing.runTo(failing.kcp.nextDeadline());
+    }
+  }
+
+  @Test
+  void stopCountsOnceHoweverManyDatagramsHaveWaited() {
+    warmUp();
+    long sinceUs = driven.nowUs;
+    driven.sendSegments(1);
+    SentSegment sent = driven.sent().get(0);
+    stop(driven, 5 * SECOND_US, driven.ack(sent.sn() - 1, sent.ts()));
+    driven.sent();
+    assertTrue(challengesUntil(driven.nowUs + SECOND_US).size() > 1, "an outage is probed");
+    runToFailure(driven);
+    assertNear(sinceUs + 35 * SECOND_US, driven.nowUs, SECOND_US / 10);
+  }
+
+  @Test
+  void stopDuringAWriteStallCountsOnceHoweverManyDatagramsHaveWaited() {
+    DrivenKcp stalled = new DrivenKcp(KcpConfig.builder().writeStallTimeoutMs(30_000));
+    stalled.peerWnd = 0;
+    stalled.receiveBatch(stalled.wins());
+    stalled.sendSegments(1);
+    stop(stalled, 5 * SECOND_US, stalled.wins());
+    runToFailure(stalled);
+    assertEquals(KcpFailure.WRITE_STALLED, stalled.kcp.failure());
+    assertEquals(35 * SECOND_US, stalled.nowUs);
+  }
+
   @Test
   void slowestProbesLeaveOnceInASecond() {
     warmUp();
