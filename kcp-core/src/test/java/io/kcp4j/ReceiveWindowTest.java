@@ -7,6 +7,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The receive window follows the path, as far as limit, reader and memory allow. */
 class ReceiveWindowTest {
@@ -180,6 +182,32 @@ class ReceiveWindowTest {
       deliver(driven, 1);
     }
     assertEquals(256, advertised(driven));
+  }
+
+  /**
+   * The round trip of 20 ms is measured anew for longer than it counts. The reader takes half of
+   * the window at a time, and the peer fills it again a round trip later.
+   */
+  @ParameterizedTest
+  @ValueSource(ints = {500_000, 1_000_000, 1_900_000})
+  void slowReaderOfASessionThatOnlyReceivesDoesNotMakeTheWindowGrow(int halfUs) {
+    int roundTripUs = 20_000;
+    DrivenKcp driven = new DrivenKcp(counting().delivery(Delivery.MESSAGE));
+    deliver(driven, 32);
+    driven.runTo(START_US);
+    deliver(driven, 128); // The peer waits for the window of this flush.
+    int segments = 256;
+    for (long readAtUs = START_US; readAtUs < START_US + 60_000_000; readAtUs += halfUs) {
+      driven.runTo(readAtUs + roundTripUs);
+      arrive(driven, segments, 1);
+      driven.kcp.afterInput(driven.nowUs, driven);
+      driven.runTo(readAtUs + halfUs);
+      for (segments = 0; segments < 128; segments++) {
+        driven.kcp.receive().release();
+      }
+      driven.kcp.afterInput(driven.nowUs, driven);
+      assertEquals(128, advertised(driven), "at " + driven.nowUs);
+    }
   }
 
   @Test
