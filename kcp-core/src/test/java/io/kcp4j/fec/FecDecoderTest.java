@@ -14,6 +14,8 @@ import java.util.Random;
 import java.util.function.Supplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** {@link FecDecoder} with a known ratio. */
 class FecDecoderTest {
@@ -337,6 +339,21 @@ class FecDecoderTest {
       receiver.inputAll(group.subList(1, 4));
       assertRecovered(group.get(0));
     }
+  }
+
+  /** Nothing in a parity packet shows that it is no replay. */
+  @ParameterizedTest
+  @ValueSource(ints = {4, 10, 18})
+  void parityThatIsLateByManyGroupsRecovers(int groups) {
+    receiver.close();
+    receiver = new FecReceiver(FecConfig.of(4, 3));
+    FecSender peer = new FecSender(4, 3);
+    receiver.inputAll(peer.sendRandom(12 * 4, 200, 0));
+    List<byte[]> late = peer.sendRandom(4, 200, 0);
+    receiver.inputAll(late.subList(1, 4));
+    receiver.inputAll(peer.sendRandom(groups * 4, 200, 0));
+    assertEquals(FecResult.KEPT, receiver.replay(late.get(4)));
+    assertRecovered(late.get(0));
   }
 
   @Test

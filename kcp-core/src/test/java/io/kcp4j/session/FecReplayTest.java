@@ -27,9 +27,24 @@ class FecReplayTest {
     server.close();
   }
 
+  private Session open(int dataShards, int parityShards) {
+    client.fec = FecConfig.of(dataShards, parityShards).withParityGapMs(0);
+    client.config =
+        KcpConfig.builder()
+            .congestionControl(CongestionControl.NONE)
+            .sendWindow(1_000)
+            .maxBurst(0)
+            .build();
+    return client.open(server.address, 7);
+  }
+
   private List<ByteBuf> group(Session session) {
+    return group(session, DATA);
+  }
+
+  private List<ByteBuf> group(Session session, int dataShards) {
     List<ByteBuf> packets = new ArrayList<>();
-    for (int i = 0; i < DATA; i++) {
+    for (int i = 0; i < dataShards; i++) {
       client.send(session, 100);
       packets.addAll(client.packets());
     }
@@ -47,14 +62,7 @@ class FecReplayTest {
 
   @Test
   void threeReplayedPacketsInTenDoNotStopRecovery() {
-    client.fec = FecConfig.of(DATA, 3).withParityGapMs(0);
-    client.config =
-        KcpConfig.builder()
-            .congestionControl(CongestionControl.NONE)
-            .sendWindow(1_000)
-            .maxBurst(0)
-            .build();
-    Session session = client.open(server.address, 7);
+    Session session = open(DATA, 3);
     List<ByteBuf> recorded = new ArrayList<>();
     for (int i = 0; i < 20; i++) {
       List<ByteBuf> group = group(session);
@@ -70,5 +78,23 @@ class FecReplayTest {
     }
     assertEquals(20, server.count(KcpCounter.FEC_RECOVERED) - before);
     assertEquals(60, server.count(KcpCounter.FEC_REPLAYED));
+  }
+
+  /** The path delays it, not an attacker. */
+  @Test
+  void parityThatIsLateByFiveSmallGroupsIsNoReplay() {
+    Session session = open(4, 3);
+    for (int i = 0; i < 20; i++) {
+      deliver(group(session, 4));
+    }
+    List<ByteBuf> late = group(session, 4);
+    deliver(late.subList(1, 4));
+    for (int i = 0; i < 5; i++) {
+      deliver(group(session, 4));
+    }
+    long before = server.count(KcpCounter.FEC_RECOVERED);
+    deliver(late.subList(4, 5));
+    assertEquals(1, server.count(KcpCounter.FEC_RECOVERED) - before);
+    assertEquals(0, server.count(KcpCounter.FEC_REPLAYED));
   }
 }
