@@ -302,6 +302,15 @@ class RackDetectorTest {
   }
 
   @Test
+  void timeThatAcknowledgementsTakeIsNotKnownAfterAPause() {
+    measureRtt();
+    long nowUs = exchange(16, 100_000, 1_000);
+    assertEquals(RTT_US + 2_000, losses.timeoutUs());
+    exchange(1, nowUs + 2 * LongestTime.PERIOD_US, 1_000);
+    assertEquals(RTT_US + INTERVAL_US + 1_000, losses.timeoutUs());
+  }
+
+  @Test
   void acknowledgementsTakeNoLongerThanThePeerSays() {
     losses.peerMaxAckDelay(5_000);
     measureRtt();
