@@ -567,6 +567,28 @@ class SessionTableTest {
   }
 
   @Test
+  void roundTripIsProbedAfterTheLastAcknowledgementOfASingleWrite() {
+    driver.onProgress = session -> receiveIf(true, session);
+    Session session = begin(REMOTE, 1);
+    for (int sn = 0; sn < 2; sn++) { // Thin traffic has a pause.
+      runTo(nowUs + 2_000_000);
+      write(session, 5);
+      table.flushPending(nowUs);
+      int ts = KcpStarts.timestamp(session.kcp(), nowUs);
+      nowUs += 40_000;
+      ByteBuf ack = Unpooled.buffer();
+      Segment.write(ack, 1, Segment.ACK, 0, 128, ts, sn, sn + 1, 0);
+      receive(REMOTE, ack);
+    }
+    driver.events();
+    long probeAtUs = nowUs + 1_250_000;
+    runTo(probeAtUs);
+    assertEquals(List.of(), driver.events());
+    runTo(probeAtUs + 100_000);
+    assertEquals(List.of("sent 1 PUSH"), driver.events());
+  }
+
+  @Test
   void sessionRemovedWhileProgressingIsNotFlushed() {
     driver.onProgress = session -> table.remove(session, nowUs);
     driver.config = KcpConfig.builder().ackNoDelay(true).build();
