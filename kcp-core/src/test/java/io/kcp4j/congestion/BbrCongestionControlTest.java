@@ -190,6 +190,22 @@ class BbrCongestionControlTest {
     assertTrue(segmentsPerSecond() < 2 * before, segmentsPerSecond() + " a second");
   }
 
+  /** It is sent again first, and is as little as the rate of before allowed for. */
+  @Test
+  void rateOfTheBeginningLastsUntilWhatWasInFlightHasArrived() {
+    path.bytesPerSecond = RATE / 10;
+    path.run(5_000);
+    double before = segmentsPerSecond();
+    path.loss = 1;
+    path.run(1_000);
+    path.loss = 0;
+    bbr.onWindowUpdate();
+    long delivered = path.delivered();
+    path.run(80);
+    assertTrue(path.delivered() > delivered, "samples");
+    assertTrue(segmentsPerSecond() > 2 * before, segmentsPerSecond() + " a second");
+  }
+
   @Test
   void roundLowersTheBandwidthByAtMostThirtyPercent() {
     path.queueBytes = (long) (BDP / 2);
