@@ -32,8 +32,6 @@ final class SendBuffer {
   private int unfinishedBelowUna;
 
   /**
-   * Makes a buffer.
-   *
    * @param losses learns of each segment that is sent and acknowledged
    * @param rings the pool of the thread
    */
@@ -295,7 +293,6 @@ final class SendBuffer {
     }
   }
 
-  /** Gives back the ring, which is empty. */
   private void giveRingBack() {
     SendRing old = ring;
     use(SendRing.NONE);

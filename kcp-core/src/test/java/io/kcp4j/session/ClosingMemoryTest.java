@@ -49,7 +49,7 @@ class ClosingMemoryTest {
     }
 
     /** Reads the rest of the answer as it arrives. */
-    void hurry() {
+    void readAsItArrives() {
       readBytes = ANSWER_BYTES;
     }
 
@@ -188,7 +188,7 @@ class ClosingMemoryTest {
     assertFalse(ends.isEmpty());
     long lingeringBytes = lingeringBytes();
     assertTrue(lingeringBytes > MIB, lingeringBytes + " bytes");
-    readers.forEach(Reader::hurry);
+    readers.forEach(Reader::readAsItArrives);
     run(3_000);
     assertEquals(0, lingeringBytes());
     assertFalse(limit.closingShare().isAwaited());
