@@ -1,7 +1,7 @@
 package io.kcp4j.session;
 
 import io.kcp4j.EndReason;
-import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
@@ -26,7 +26,7 @@ final class ClosingSessions {
   private final SessionTable table;
   private final TimerWheel deadlines;
   private final ClosingReclaim reclaim;
-  private final Map<Session, TimerWheel.Timer> sessions = new HashMap<>();
+  private final Map<Session, TimerWheel.Timer> sessions = new LinkedHashMap<>();
 
   ClosingSessions(SessionTable table, TimerWheel deadlines, ClosingReclaim reclaim) {
     this.table = table;

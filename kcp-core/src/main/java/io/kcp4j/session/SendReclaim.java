@@ -5,7 +5,7 @@ import io.kcp4j.MemoryBudget;
 import io.kcp4j.NetworkParts;
 import java.util.ArrayList;
 import java.util.Comparator;
-import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
@@ -53,7 +53,7 @@ final class SendReclaim {
 
   private void begin(long nowUs) {
     begunAtUs = nowUs;
-    sent = new HashMap<>();
+    sent = new LinkedHashMap<>(); // Its order is that of the table, in each run the same.
     for (Session session : table.sessions(s -> s.kcp().memory().sendBytes() > 0)) {
       sent.put(session, session.kcp().sendUna());
     }
