@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static java.util.concurrent.TimeUnit.SECONDS;
 
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import org.junit.jupiter.api.Assumptions;
 
@@ -27,9 +28,18 @@ public final class GoProgram {
   private String failure;
 
   private GoProgram(String name) {
-    sources = Path.of("..", "src", name);
+    sources = root().resolve("src").resolve(name);
     // The process id, because another process that runs tests may build its own program.
     binary = Path.of("target", name + "-" + ProcessHandle.current().pid()).toAbsolutePath();
+  }
+
+  /** The root of the repository, above a module that may be nested in another. */
+  private static Path root() {
+    Path root = Path.of("").toAbsolutePath();
+    while (!Files.isDirectory(root.resolve("src/interop"))) {
+      root = root.getParent();
+    }
+    return root;
   }
 
   /** Builds the program when it is first asked for. */
