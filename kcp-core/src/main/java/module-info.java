@@ -3,7 +3,7 @@
  *
  * <p>The stable API is {@link io.kcp4j.Kcp} with its configuration, keys and ciphers in {@link
  * io.kcp4j.crypto}, {@link io.kcp4j.fec.FecConfig}, {@link io.kcp4j.lanes.LanesConfig}, and the
- * interfaces of services. What is marked {@link io.kcp4j.Unstable} is for drivers such as {@code
+ * interfaces of services. Types marked {@link io.kcp4j.Unstable} are for drivers such as {@code
  * kcp-netty}.
  */
 module io.kcp4j.core {

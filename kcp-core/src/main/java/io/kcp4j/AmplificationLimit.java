@@ -2,8 +2,8 @@ package io.kcp4j;
 
 /**
  * Limits what is sent to a peer that has not proven that it receives at its address, so that forged
- * source addresses gain nothing: protocol.md 8.7, after RFC 9000 §8.1. What would exceed the
- * allowance of the path does not leave, as if it had been lost; new segments wait.
+ * source addresses gain nothing: protocol.md 8.7, after RFC 9000 §8.1. A segment that would exceed
+ * the allowance of the path does not leave, as if it had been lost; new segments wait.
  *
  * <p>KCP's clients stay silent until they are answered. If the answer is lost, there may be no
  * allowance left to repeat it. So the first segment of a session is small unless the allowance has
@@ -53,7 +53,7 @@ final class AmplificationLimit {
   private final SendAllowance allowance;
   private final KcpCounters counters;
 
-  /** What has been sent beyond the allowance, and does not count against it. */
+  /** The bytes that have left beyond the allowance, and do not count against it. */
   private long exceededBytes;
 
   private int small;

@@ -3,7 +3,7 @@ package io.kcp4j;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 
-/** What the memory accounts of one endpoint share. */
+/** The allocator and the budget that the memory accounts of one endpoint share. */
 interface MemoryContext {
 
   /** The limit on the memory of all sessions. */

@@ -348,7 +348,7 @@ final class SegmentWriter implements AckOutput {
     sender = null;
   }
 
-  /** Whether the limit lets a segment of so many bytes leave, which then counts as sent. */
+  /** Whether the limit lets a segment of {@code segmentBytes} leave, which then counts as sent. */
   private boolean mayLeave(Kind kind, int segmentBytes) {
     int growth = growth(segmentBytes);
     return limit.mayLeave(kind, unsentBytes() + growth, growth, segmentBytes, nowUs);

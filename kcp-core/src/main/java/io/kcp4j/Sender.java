@@ -11,7 +11,7 @@ import io.kcp4j.congestion.Pacer;
  */
 final class Sender {
 
-  /** A peer that has sent so many segments, in order, is challenged though nothing waits. */
+  /** A peer is challenged after this number of segments in order, though nothing waits. */
   private static final int CHALLENGE_SEGMENTS = 8;
 
   final int firstSn;
@@ -263,7 +263,7 @@ final class Sender {
 
   // The peer
 
-  /** So many segments have been received in order, ever. */
+  /** The peer has sent {@code segments} that were received in order, since the beginning. */
   void received(int segments) {
     hasReceived |= segments != 0;
     if (limit != null && segments >= CHALLENGE_SEGMENTS) {

@@ -1,7 +1,7 @@
 package io.kcp4j;
 
 /**
- * What the sessions of a thread share, of one endpoint or of several: pools of rings, and the flush
+ * Shared by the sessions of a thread, of one endpoint or of several: pools of rings, and the flush
  * that is under way.
  */
 @Unstable

@@ -29,7 +29,7 @@ public final class AllocationSites {
 
   private AllocationSites() {}
 
-  /** What an allocation is charged to, or why it need not be. */
+  /** The account that pays for an allocation, or the reason why none needs to. */
   private enum Charge {
     /** Reserved in the session's {@link MemoryAccount} before it is allocated. */
     ACCOUNT,

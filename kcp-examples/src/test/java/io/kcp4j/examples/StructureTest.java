@@ -17,19 +17,19 @@ import org.junit.jupiter.api.Test;
  */
 class StructureTest {
 
-  private static final int MAX_FILES = 404;
+  private static final int MAX_FILES = 353;
 
-  private static final int MAX_CODE_LINES = 36_100;
+  private static final int MAX_CODE_LINES = 32_600;
 
   private static final int MAX_FILES_OF_A_PACKAGE = 90;
 
   private static final int MAX_FILES_OF_THE_ROOT_PACKAGE = 90;
 
-  private static final int MAX_PUBLIC_TYPES = 115;
+  private static final int MAX_PUBLIC_TYPES = 114;
 
-  private static final int MAX_OPTIONS = 56;
+  private static final int MAX_OPTIONS = 52;
 
-  /** What features have added to the limits since, by name. */
+  /** Lines that later features add to the limit, by the name of the feature. */
   private static final Map<String, Integer> ADDED_CODE_LINES = Map.of();
 
   private static final Pattern SOURCE =

@@ -1,2 +1,2 @@
-/** What the command lines of kcp4j have in common. */
+/** The common parts of the command lines of kcp4j. */
 package io.kcp4j.command;
