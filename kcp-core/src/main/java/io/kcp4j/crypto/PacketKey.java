@@ -251,10 +251,10 @@ public final class PacketKey implements Destroyable {
    */
   @Unstable
   public byte[] derive(String purpose, int bytes) {
-    if (material == null || !isSecret) {
+    byte[] key = material.copy();
+    if (key.length == 0) {
       return null;
     }
-    byte[] key = material.copy();
     try {
       return Hkdf.derive(key, new byte[0], purpose.getBytes(StandardCharsets.UTF_8), bytes);
     } finally {

@@ -113,6 +113,12 @@ class PacketKeyTest {
   }
 
   @Test
+  void customCipherHasNoBytesToDeriveASecretFrom() {
+    assertNull(PacketKey.ofAead("sum", SumAead::new).derive("a", 16));
+    assertNull(PacketKey.ofBlockCipher("even", () -> new OddBlockCipher(16)).derive("a", 16));
+  }
+
+  @Test
   void keyWithoutBytesIsNotDestroyed() {
     KeyRing.NONE.keys().forEach(PacketKey::destroy);
     assertFalse(KeyRing.NONE.keys().get(0).isDestroyed());
