@@ -428,8 +428,8 @@ class KcpOutageTest {
   }
 
   /**
-   * The process stops until so long after a deadline. What has waited in the buffer of the socket
-   * arrives then, and acknowledges nothing.
+   * The process stops until {@code us} after a deadline. Then 20 copies of a datagram arrive, which
+   * have waited in the buffer of the socket, and acknowledge nothing.
    */
   private void stop(DrivenKcp stopped, int us, ByteBuf datagram) {
     stopped.nowUs = stopped.kcp.nextDeadline() + us;

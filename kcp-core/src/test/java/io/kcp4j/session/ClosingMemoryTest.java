@@ -208,7 +208,7 @@ class ClosingMemoryTest {
     assertCounted(lingeringBytes());
   }
 
-  /** What the sessions hold that linger. */
+  /** The memory that the lingering sessions hold. */
   private long lingeringBytes() {
     long bytes = 0;
     for (Reader reader : readers) {

@@ -12,8 +12,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvFileSource;
 
 /**
- * What many seeds of the simulator send and count, as one digest for each kind of seed. A change of
- * the structure leaves the digests as they are. A change of the behaviour replaces those that it
+ * Compares what many seeds send and count with one digest for each kind of seed. A change of the
+ * structure leaves the digests as they are. A change of the behaviour replaces those that it
  * changes in {@code simulation-digests.csv}, and its commit says why.
  */
 @Tag("slow")

@@ -15,7 +15,7 @@ final class ChannelClosure extends DuplexClosure {
 
   private final KcpChannel channel;
 
-  /** What the peer is told when the channel closes. */
+  /** The reason that the peer is told when the channel closes. */
   enum Ending {
     /** It has everything that was flushed. */
     COMPLETE,

@@ -16,7 +16,7 @@ final class EndingHost {
   static final int LINGER_MS = 3_000;
   static final int LINGER_MAX_MS = 300_000;
 
-  /** What the peer is told, as in {@code ChannelClosure}. */
+  /** The reason that the peer is told, as in {@code ChannelClosure}. */
   private enum Closing {
     COMPLETE,
     INCOMPLETE,

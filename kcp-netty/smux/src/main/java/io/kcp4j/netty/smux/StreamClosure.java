@@ -176,7 +176,7 @@ final class StreamClosure extends DuplexClosure {
 
   // Closing.
 
-  /** What was flushed and FIN leave first, as far as the connection takes them at once. */
+  /** Flushed data and FIN leave first, as far as the connection takes them at once. */
   @Override
   protected boolean hasToLinger() {
     if (isDone()) {
