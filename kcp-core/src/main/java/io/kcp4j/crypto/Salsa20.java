@@ -1,5 +1,8 @@
 package io.kcp4j.crypto;
 
+import io.kcp4j.kernel.KernelChoice;
+import java.util.Arrays;
+
 /**
  * Salsa20/20 of D. J. Bernstein. The first 8 bytes of each packet are its nonce and not encrypted.
  * The preferred {@link Salsa20Kernel} computes many blocks in parallel, of one packet or of
@@ -9,6 +12,13 @@ final class Salsa20 implements StreamCipher {
 
   private static final int BLOCK_BYTES = 64;
   private static final int NONCE_BYTES = 8;
+
+  /** The blocks by which kernels are timed: a packet of an Ethernet MTU. */
+  private static final int TIMED_BLOCKS = 22;
+
+  static final KernelChoice<Salsa20Kernel> KERNELS =
+      new KernelChoice<>(Salsa20Kernel.portable(), Salsa20Kernel::name, Salsa20::timedWork)
+          .start(Salsa20Kernel.class, System.getProperty(Salsa20Kernel.PROPERTY));
 
   private final byte[] key;
   private final int[] starts = new int[Salsa20Kernel.MANY];
@@ -20,6 +30,21 @@ final class Salsa20 implements StreamCipher {
 
   Salsa20(byte[] key) {
     this.key = key.clone();
+  }
+
+  private static Runnable timedWork(Salsa20Kernel kernel) {
+    Salsa20Kernel.Lanes lanes =
+        kernel.prepare(new byte[CipherAlgorithm.SALSA20.keyBytes()], Salsa20Kernel.FEW);
+    byte[] data = new byte[TIMED_BLOCKS * BLOCK_BYTES];
+    int[] starts = new int[TIMED_BLOCKS];
+    Arrays.setAll(starts, lane -> lane * BLOCK_BYTES);
+    return () -> {
+      for (int lane = 0; lane < TIMED_BLOCKS; lane++) {
+        lanes.set(lane, 1, 2, lane);
+      }
+      lanes.compute(TIMED_BLOCKS);
+      lanes.xor(0, TIMED_BLOCKS, data, starts);
+    };
   }
 
   @Override

@@ -6,13 +6,13 @@ package io.kcp4j.crypto;
  *
  * <p>The {@linkplain #portable portable} kernel is always available. Others are services of this
  * type on the class path or module path, such as that of the artifact {@code kcp-core-vector}. The
- * fastest kernel whose results are correct is used. See {@link #preferred}.
+ * fastest kernel is used. See {@link #preferred}.
  */
 public interface Salsa20Kernel {
 
   /**
-   * The system property with the name of the kernel to use. If the named kernel is missing or its
-   * results are wrong, the portable one is used.
+   * The system property with the name of the kernel to use. If the named kernel is missing, the
+   * portable one is used.
    */
   String PROPERTY = "kcp4j.salsa20.kernel";
 
@@ -44,7 +44,7 @@ public interface Salsa20Kernel {
    * at most; until it is done, this is the portable one.
    */
   static Salsa20Kernel preferred() {
-    return Salsa20KernelTrial.CHOICE.current();
+    return Salsa20.KERNELS.current();
   }
 
   /** Blocks of the key stream computed in parallel, each with its own nonce and number. */

@@ -6,13 +6,13 @@ package io.kcp4j.fec;
  *
  * <p>The {@linkplain #portable portable} kernel is always available. Others are services of this
  * type on the class path or module path, such as those of the artifact {@code kcp-core-vector}. The
- * fastest kernel whose results are correct is used. See {@link #preferred}.
+ * fastest kernel is used. See {@link #preferred}.
  */
 public interface ShardKernel {
 
   /**
-   * The system property with the name of the kernel to use. If the named kernel is missing or its
-   * results are wrong, the portable one is used.
+   * The system property with the name of the kernel to use. If the named kernel is missing, the
+   * portable one is used.
    */
   String PROPERTY = "kcp4j.fec.kernel";
 

@@ -7,11 +7,14 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.ServiceConfigurationError;
 import java.util.ServiceLoader;
+import java.util.function.Consumer;
+import java.util.function.Function;
 
 /**
- * Selects one of several kernels for the same computation. A kernel found as a service is used only
- * if its results agree with those of the portable kernel and, unless it was named, if it is faster:
- * the Vector API without intrinsics of the JIT compiler is correct, but a thousand times slower.
+ * Selects the fastest of several kernels for the same computation: the portable kernel, and those
+ * that are found as services. The choice depends on the machine and on the JVM: without intrinsics
+ * of the JIT compiler, the Vector API is a thousand times slower than the portable kernel. The
+ * results of a kernel are verified by the tests of the artifact that ships it, not here.
  *
  * <p>The benchmark runs on a thread of its own, so that no event loop waits for it; it also warms
  * up the kernels.
@@ -20,34 +23,28 @@ import java.util.ServiceLoader;
  */
 public final class KernelChoice<K> {
 
-  /** Limits the number of services examined, in case one fails repeatedly. */
+  /** Limits the number of services loaded, in case one fails repeatedly. */
   private static final int MAX_SERVICES = 16;
 
   private static final int BENCHMARK_ROUNDS = 5_000;
   private static final int CALLS_PER_ROUND = 4;
   private static final long BENCHMARK_NANOS = 10_000_000_000L;
 
-  private final Trial<K> trial;
   private final K portable;
+  private final Function<K, String> names;
+  private final Function<K, Runnable> work;
   private volatile K current;
 
-  /** How to verify and time kernels of a type. */
-  public interface Trial<K> {
-
-    /** The name by which users select a kernel. */
-    String name(K kernel);
-
-    /** Whether its results agree with those of the portable kernel. An exception means no. */
-    boolean agrees(K kernel);
-
-    /** The most frequent operation of a kernel, with its own state. */
-    Runnable work(K kernel);
-  }
-
-  /** Selects the portable kernel; {@link #start} looks for others. */
-  public KernelChoice(K portable, Trial<K> trial) {
+  /**
+   * Selects the portable kernel; {@link #start} looks for others.
+   *
+   * @param names the name by which users select a kernel
+   * @param work the most frequent operation of a kernel, with its own state
+   */
+  public KernelChoice(K portable, Function<K, String> names, Function<K, Runnable> work) {
     this.portable = portable;
-    this.trial = trial;
+    this.names = names;
+    this.work = work;
     current = portable;
   }
 
@@ -58,7 +55,8 @@ public final class KernelChoice<K> {
    * @return this
    */
   public KernelChoice<K> start(Class<K> service, String name) {
-    List<K> candidates = services(service);
+    List<K> candidates =
+        load(ServiceLoader.load(service, service.getClassLoader()).iterator(), failure -> {});
     if (name != null) {
       current = named(name, candidates);
     } else if (!candidates.isEmpty()) {
@@ -74,51 +72,43 @@ public final class KernelChoice<K> {
     return current;
   }
 
-  /** The services that can be loaded. A kernel may need a module that is missing in this JVM. */
-  private static <K> List<K> services(Class<K> service) {
-    List<K> found = new ArrayList<>();
-    Iterator<K> services = ServiceLoader.load(service, service.getClassLoader()).iterator();
+  /**
+   * The services that load in this JVM: one may need a module or a library that is missing.
+   *
+   * @param failures takes the reason why a service does not load
+   */
+  public static <S> List<S> load(Iterator<S> services, Consumer<Throwable> failures) {
+    List<S> loaded = new ArrayList<>();
     boolean isMore = true;
     for (int i = 0; i < MAX_SERVICES && isMore; i++) {
       try {
         isMore = services.hasNext();
         if (isMore) {
-          found.add(services.next());
+          loaded.add(services.next());
         }
       } catch (ServiceConfigurationError | LinkageError e) {
-        // Not available in this JVM; try the next one.
+        failures.accept(e);
       }
     }
-    return found;
+    return loaded;
   }
 
-  /** The candidate of that name if it is correct, else the portable kernel. */
-  public K named(String name, List<K> candidates) {
+  /** The candidate of that name, else the portable kernel. */
+  K named(String name, List<K> candidates) {
     for (K candidate : candidates) {
-      if (trial.name(candidate).equals(name) && isCorrect(candidate)) {
+      if (names.apply(candidate).equals(name)) {
         return candidate;
       }
     }
     return portable;
   }
 
-  /** Whether a kernel agrees with the portable one. */
-  public boolean isCorrect(K kernel) {
-    try {
-      return trial.agrees(kernel);
-    } catch (RuntimeException | LinkageError e) {
-      return false;
-    }
-  }
-
-  /** The fastest of the correct kernels. */
-  public K fastest(List<K> candidates) {
+  /** The fastest of the candidates and the portable kernel. One that fails is not selected. */
+  K fastest(List<K> candidates) {
     List<Contender> contenders = new ArrayList<>();
     contenders.add(new Contender(portable));
     for (K candidate : candidates) {
-      if (isCorrect(candidate)) {
-        contenders.add(new Contender(candidate));
-      }
+      contenders.add(new Contender(candidate));
     }
     // Interleaved, since the speed of machines varies, and the first kernel is compiled first.
     long start = System.nanoTime();
@@ -134,21 +124,32 @@ public final class KernelChoice<K> {
   /** A kernel and the least time that its operation took. */
   private final class Contender {
 
-    final K kernel;
-    private final Runnable work;
+    private final K kernel;
+    private Runnable operation;
+    private boolean hasFailed;
     private long leastNanos = Long.MAX_VALUE;
 
     Contender(K kernel) {
       this.kernel = kernel;
-      work = trial.work(kernel);
     }
 
     void run() {
-      long before = System.nanoTime();
-      for (int i = 0; i < CALLS_PER_ROUND; i++) {
-        work.run();
+      if (hasFailed) {
+        return;
       }
-      leastNanos = Math.min(leastNanos, System.nanoTime() - before);
+      try {
+        if (operation == null) {
+          operation = work.apply(kernel);
+        }
+        long before = System.nanoTime();
+        for (int i = 0; i < CALLS_PER_ROUND; i++) {
+          operation.run();
+        }
+        leastNanos = Math.min(leastNanos, System.nanoTime() - before);
+      } catch (RuntimeException | LinkageError e) {
+        hasFailed = true;
+        leastNanos = Long.MAX_VALUE;
+      }
     }
   }
 }

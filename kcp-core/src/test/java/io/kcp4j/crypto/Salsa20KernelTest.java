@@ -2,26 +2,19 @@ package io.kcp4j.crypto;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertSame;
-import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.kcp4j.kernel.KernelChoice;
 import java.util.Arrays;
-import java.util.List;
 import java.util.Random;
 import org.bouncycastle.crypto.engines.Salsa20Engine;
 import org.bouncycastle.crypto.params.KeyParameter;
 import org.bouncycastle.crypto.params.ParametersWithIV;
 import org.junit.jupiter.api.Test;
 
+/** The kernel in use: the portable one, or that of an optional artifact. */
 class Salsa20KernelTest {
 
   private static final int NONCE_BYTES = 8;
-
-  private final Salsa20Kernel portable = Salsa20Kernel.portable();
-  private final KernelChoice<Salsa20Kernel> choice =
-      new KernelChoice<>(portable, new Salsa20KernelTrial());
+  private static final int BLOCK_BYTES = 64;
 
   @Test
   void packetsOfAllLengthsAgreeWithBouncyCastle() {
@@ -63,102 +56,29 @@ class Salsa20KernelTest {
   }
 
   @Test
-  void correctKernelIsAccepted() {
-    assertTrue(choice.isCorrect(portable));
-    assertSame(portable, choice.named("portable", List.of()));
-    assertEquals("portable", portable.name());
-  }
-
-  @Test
-  void kernelWithoutTheLastLaneIsIncorrect() {
-    assertFalse(
-        choice.isCorrect(
-            new Altered() {
-              @Override
-              void compute(Lanes lanes, int used) {
-                lanes.set(used - 1, 0, 0, 0);
-                lanes.compute(used);
-              }
-            }));
-  }
-
-  @Test
-  void kernelWithAnotherNumberOfLanesIsIncorrect() {
-    assertFalse(
-        choice.isCorrect(
-            new Altered() {
-              @Override
-              public Lanes prepare(byte[] key, int count) {
-                return super.prepare(key, FEW);
-              }
-            }));
-  }
-
-  @Test
-  void failingKernelIsNotUsed() {
-    Salsa20Kernel failing =
-        new Altered() {
-          @Override
-          void compute(Lanes lanes, int used) {
-            throw new NoClassDefFoundError("of a missing module");
-          }
-        };
-    assertSame(portable, choice.named("altered", List.of(failing)));
-    assertSame(portable, choice.fastest(List.of(failing)));
-  }
-
-  @Test
-  void slowerKernelIsNotSelected() {
-    Salsa20Kernel slow =
-        new Altered() {
-          @Override
-          void compute(Lanes lanes, int used) {
-            for (int i = 0; i < 5; i++) {
-              lanes.compute(used);
-            }
-          }
-        };
-    assertTrue(choice.isCorrect(slow));
-    assertSame(portable, choice.fastest(List.of(slow)));
-    assertSame(slow, choice.named("altered", List.of(slow)));
-  }
-
-  /** The portable kernel under another name. */
-  private static class Altered implements Salsa20Kernel {
-
-    @Override
-    public String name() {
-      return "altered";
+  void blocksAreThoseOfThePortableKernelForAnyNumberOfThem() {
+    byte[] key = bytes(new Random(2), CipherAlgorithm.SALSA20.keyBytes());
+    for (int count : new int[] {Salsa20Kernel.FEW, Salsa20Kernel.MANY}) {
+      Salsa20Kernel.Lanes lanes = Salsa20Kernel.preferred().prepare(key, count);
+      Salsa20Kernel.Lanes expected = Salsa20Kernel.portable().prepare(key, count);
+      assertEquals(count, lanes.count());
+      for (int used = 1; used <= count; used++) {
+        assertArrayEquals(xored(expected, used), xored(lanes, used), used + " of " + count);
+      }
     }
+  }
 
-    @Override
-    public Lanes prepare(byte[] key, int count) {
-      Lanes lanes = Salsa20Kernel.portable().prepare(key, count);
-      return new Lanes() {
-        @Override
-        public int count() {
-          return lanes.count();
-        }
-
-        @Override
-        public void set(int lane, int nonceLow, int nonceHigh, int block) {
-          lanes.set(lane, nonceLow, nonceHigh, block);
-        }
-
-        @Override
-        public void compute(int used) {
-          Altered.this.compute(lanes, used);
-        }
-
-        @Override
-        public void xor(int from, int to, byte[] data, int[] starts) {
-          lanes.xor(from, to, data, starts);
-        }
-      };
+  /** Random data XORed with the first {@code used} lanes, in reverse order. */
+  private static byte[] xored(Salsa20Kernel.Lanes lanes, int used) {
+    byte[] data = bytes(new Random(used), (used + 2) * BLOCK_BYTES);
+    int[] starts = new int[lanes.count()];
+    for (int lane = 0; lane < used; lane++) {
+      lanes.set(lane, used * 0x9e3779b9, ~lane, lane * lane);
+      starts[lane] = (used - lane) * BLOCK_BYTES - 1;
     }
-
-    void compute(Lanes lanes, int used) {
-      lanes.compute(used);
-    }
+    lanes.compute(used);
+    lanes.xor(0, used / 2, data, starts);
+    lanes.xor(used / 2, used, data, starts);
+    return data;
   }
 }
