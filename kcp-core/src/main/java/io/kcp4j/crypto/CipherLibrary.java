@@ -6,14 +6,14 @@ package io.kcp4j.crypto;
  *
  * <p>The one of the JVM, {@code "jce"}, is always available. Others are services of this type on
  * the class path or module path, such as that of the artifact {@code kcp-core-openssl}. Keys
- * without a provider of their own use the first service whose results agree with those of the JVM.
- * See {@link #preferred}.
+ * without a provider of their own use the first service that loads. The constructor of a service
+ * throws an exception where the machine lacks one of the ciphers. See {@link #preferred}.
  */
 public interface CipherLibrary {
 
   /**
    * The system property with the name of the library to use, {@code "jce"} for that of the JVM. If
-   * the named library is missing or its results are wrong, that of the JVM is used.
+   * the named library is missing, that of the JVM is used.
    */
   String PROPERTY = "kcp4j.crypto.library";
 
@@ -35,9 +35,7 @@ public interface CipherLibrary {
    */
   BlockCipher aes(byte[] key);
 
-  /**
-   * The library in use: the one named by {@link #PROPERTY}, else the first with correct results.
-   */
+  /** The library in use: the one named by {@link #PROPERTY}, else the first that loads. */
   static CipherLibrary preferred() {
     return LibraryChoice.CURRENT.library();
   }

@@ -93,7 +93,7 @@ public final class PacketKey implements Destroyable {
         new Uses());
   }
 
-  /** Selecting an implementation may take half a second: do it here, not on an event loop. */
+  /** Loading a library may take a third of a second: do it here, not on an event loop. */
   private static void preload(CipherAlgorithm algorithm) {
     if (algorithm == CipherAlgorithm.SALSA20) {
       Salsa20Kernel.preferred();

@@ -14,6 +14,7 @@ import io.netty.buffer.Unpooled;
 import java.nio.ByteBuffer;
 import java.security.Provider;
 import java.security.Security;
+import java.util.Arrays;
 import java.util.Random;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Nested;
@@ -21,11 +22,20 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The tests of the core with the ciphers of OpenSSL, where the system has them. */
 class OpenSslTest {
 
   private static final Provider JVM = Security.getProvider("SunJCE");
+
+  /** Empty, less than a block, whole blocks, and more than OpenSSL processes at a time. */
+  private static final int[] LENGTHS = {0, 1, 15, 16, 17, 128, 255, 1400, 4097};
+
+  private static final int[] BLOCKS = {1, 2, 7, 8, 9, 32, 200};
+
+  /** The index of the first byte: arrays are used at any offset. */
+  private static final int INDEX = 3;
 
   private static CipherLibrary library;
 
@@ -41,7 +51,111 @@ class OpenSslTest {
   @Test
   void isInUse() {
     assertEquals("openssl", CipherLibrary.preferred().name());
-    assertEquals("found, and agrees with the JVM", CipherLibrary.reason());
+    assertEquals("found", CipherLibrary.reason());
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {16, 24, 32})
+  void blocksAreThoseOfTheJvm(int keyBytes) {
+    Random random = new Random(1);
+    byte[] key = TestPackets.randomBytes(random, keyBytes);
+    BlockCipher cipher = library.aes(key);
+    BlockCipher expected = new JceLibrary(JVM).aes(key);
+    assertEquals(expected.blockBytes(), cipher.blockBytes());
+    for (int blocks : BLOCKS) {
+      byte[] in = TestPackets.randomBytes(random, INDEX + blocks * cipher.blockBytes() + 1);
+      byte[] out = new byte[in.length];
+      byte[] expectedOut = new byte[in.length];
+      cipher.encryptBlocks(in, INDEX, out, INDEX, blocks);
+      expected.encryptBlocks(in, INDEX, expectedOut, INDEX, blocks);
+      assertArrayEquals(expectedOut, out, blocks + " blocks");
+      cipher.encrypt(in, INDEX, in, INDEX);
+      int end = INDEX + cipher.blockBytes();
+      assertArrayEquals(
+          Arrays.copyOfRange(out, INDEX, end),
+          Arrays.copyOfRange(in, INDEX, end),
+          blocks + " blocks");
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"AES_128_GCM", "AES_192_GCM", "AES_256_GCM", "CHACHA20_POLY1305"})
+  void packetsAreThoseOfTheJvmAndAlteredOnesDoNotOpen(CipherAlgorithm algorithm) {
+    byte[] key = TestPackets.randomBytes(new Random(1), algorithm.keyBytes());
+    Aead expected = new JceLibrary(JVM).aead(algorithm, key);
+    DirectAead aead = (DirectAead) library.aead(algorithm, key);
+    assertAgree(aead, expected);
+    assertAgree(new OffHeap(aead), expected);
+  }
+
+  private static void assertAgree(Aead aead, Aead expected) {
+    assertEquals(expected.nonceBytes(), aead.nonceBytes());
+    assertEquals(expected.tagBytes(), aead.tagBytes());
+    Random random = new Random(2);
+    for (int length : LENGTHS) {
+      byte[] nonce = TestPackets.randomBytes(random, aead.nonceBytes());
+      byte[] in = TestPackets.randomBytes(random, INDEX + length);
+      byte[] out = new byte[INDEX + length + aead.tagBytes() + 1];
+      byte[] expectedOut = new byte[out.length];
+      aead.seal(nonce, in, INDEX, length, out, INDEX);
+      expected.seal(nonce, in, INDEX, length, expectedOut, INDEX);
+      assertArrayEquals(expectedOut, out, length + " bytes");
+      assertOpens(aead, nonce, out, in, length);
+    }
+  }
+
+  /** It opens sealed packets, also repeatedly, and nothing else. */
+  private static void assertOpens(Aead aead, byte[] nonce, byte[] sealed, byte[] in, int length) {
+    int bytes = length + aead.tagBytes();
+    for (int i = 0; i < 2; i++) {
+      byte[] opened = new byte[INDEX + bytes];
+      assertTrue(aead.open(nonce, sealed, INDEX, bytes, opened, INDEX), length + " bytes");
+      assertTrue(
+          Arrays.equals(in, INDEX, INDEX + length, opened, INDEX, INDEX + length),
+          length + " bytes");
+      byte[] altered = sealed.clone();
+      altered[INDEX + i * (bytes - 1)] ^= 1;
+      assertFalse(aead.open(nonce, altered, INDEX, bytes, opened, INDEX), length + " bytes");
+    }
+  }
+
+  /** Puts its packets in direct buffers, at an odd index. */
+  private record OffHeap(DirectAead aead, ByteBuffer packet, ByteBuffer payload) implements Aead {
+
+    OffHeap(DirectAead aead) {
+      this(aead, ByteBuffer.allocateDirect(8192), ByteBuffer.allocateDirect(8192));
+    }
+
+    @Override
+    public int nonceBytes() {
+      return aead.nonceBytes();
+    }
+
+    @Override
+    public int tagBytes() {
+      return aead.tagBytes();
+    }
+
+    @Override
+    public void seal(byte[] nonce, byte[] in, int inIndex, int length, byte[] out, int outIndex) {
+      put(nonce, in, inIndex, length);
+      aead.seal(packet, INDEX, length);
+      packet.get(INDEX + nonceBytes(), out, outIndex, length + tagBytes());
+    }
+
+    @Override
+    public boolean open(
+        byte[] nonce, byte[] in, int inIndex, int length, byte[] out, int outIndex) {
+      put(nonce, in, inIndex, length);
+      boolean isOpen = aead.open(packet, INDEX, nonceBytes() + length, payload, INDEX);
+      payload.get(INDEX, out, outIndex, length - tagBytes());
+      return isOpen;
+    }
+
+    private void put(byte[] nonce, byte[] in, int inIndex, int length) {
+      packet.put(INDEX, nonce, 0, nonceBytes());
+      packet.put(INDEX + nonceBytes(), in, inIndex, length);
+    }
   }
 
   @ParameterizedTest

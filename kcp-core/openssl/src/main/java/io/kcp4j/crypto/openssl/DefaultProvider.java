@@ -64,13 +64,6 @@ final class DefaultProvider {
 
   private DefaultProvider() {}
 
-  /**
-   * Loads the library and the provider.
-   *
-   * @throws LinkageError if the library, a function or the provider is missing
-   */
-  static void load() {}
-
   private static MethodHandle handle(String name, MemoryLayout... parameters) {
     return Linker.nativeLinker()
         .downcallHandle(SYMBOLS.findOrThrow(name), FunctionDescriptor.of(ADDRESS, parameters));

@@ -12,9 +12,27 @@ import io.kcp4j.crypto.CipherLibrary;
  */
 public final class OpenSslLibrary implements CipherLibrary {
 
-  /** For the service loader. */
+  /** The key lengths of AES in bits. */
+  private static final int[] AES_BITS = {128, 192, 256};
+
+  private static final String CHACHA20_POLY1305 = "ChaCha20-Poly1305";
+
+  /**
+   * For the service loader.
+   *
+   * @throws LinkageError if the library does not load
+   * @throws IllegalArgumentException if it was built without one of the ciphers
+   */
   public OpenSslLibrary() {
-    DefaultProvider.load();
+    for (int bits : AES_BITS) {
+      new CipherFunctions(aes(bits, "ECB"));
+      new CipherFunctions(aes(bits, "GCM"));
+    }
+    new CipherFunctions(CHACHA20_POLY1305);
+  }
+
+  private static String aes(int bits, String mode) {
+    return "AES-" + bits + "-" + mode;
   }
 
   @Override
@@ -30,10 +48,8 @@ public final class OpenSslLibrary implements CipherLibrary {
     }
     String name =
         switch (algorithm) {
-          case AES_128_GCM -> "AES-128-GCM";
-          case AES_192_GCM -> "AES-192-GCM";
-          case AES_256_GCM -> "AES-256-GCM";
-          case CHACHA20_POLY1305 -> "ChaCha20-Poly1305";
+          case AES_128_GCM, AES_192_GCM, AES_256_GCM -> aes(key.length * Byte.SIZE, "GCM");
+          case CHACHA20_POLY1305 -> CHACHA20_POLY1305;
           default ->
               throw new IllegalArgumentException(
                   "algorithm: " + algorithm + " (expected: an AEAD)");
@@ -43,6 +59,6 @@ public final class OpenSslLibrary implements CipherLibrary {
 
   @Override
   public BlockCipher aes(byte[] key) {
-    return new OpenSslBlockCipher("AES-" + key.length * Byte.SIZE + "-ECB", key);
+    return new OpenSslBlockCipher(aes(key.length * Byte.SIZE, "ECB"), key);
   }
 }
