@@ -37,11 +37,11 @@ public interface CipherLibrary {
 
   /** The library in use: the one named by {@link #PROPERTY}, else the first that loads. */
   static CipherLibrary preferred() {
-    return LibraryChoice.CURRENT.library();
+    return JceLibrary.Choice.CURRENT.library();
   }
 
   /** Why {@link #preferred} was selected, for logs. */
   static String reason() {
-    return LibraryChoice.CURRENT.reason();
+    return JceLibrary.Choice.CURRENT.reason();
   }
 }

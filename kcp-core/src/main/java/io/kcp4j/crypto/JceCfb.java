@@ -35,19 +35,10 @@ final class JceCfb implements StreamCipher {
 
   private JceCfb(BlockCipher ecb, String algorithm, byte[] key, Provider provider) {
     this.ecb = ecb;
-    cbc = Jce.cipher(algorithm + "/CBC/NoPadding", provider);
     blockBytes = ecb.blockBytes();
     first = Arrays.copyOf(Cfb.initialVector(), blockBytes);
     ecb.encrypt(first, 0, first, 0);
-    ShortLivedKey secret = new ShortLivedKey(key, algorithm);
-    try {
-      cbc.init(Cipher.ENCRYPT_MODE, secret, new IvParameterSpec(first));
-    } catch (GeneralSecurityException e) {
-      throw new IllegalArgumentException(
-          "provider: " + provider + " (expected: one of " + algorithm + ")", e);
-    } finally {
-      secret.destroy();
-    }
+    cbc = JceLibrary.encrypting(algorithm, "CBC", key, new IvParameterSpec(first), provider);
     // No gain for Triple DES, which has no hardware instructions to pipeline.
     parallelCfb = blockBytes == PacketGroup.ALIGNMENT ? new ParallelCfb(ecb, first) : null;
   }
@@ -58,7 +49,8 @@ final class JceCfb implements StreamCipher {
   }
 
   static JceCfb tripleDes(byte[] key, Provider provider) {
-    return new JceCfb(new JceBlockCipher("DESede", key, provider), "DESede", key, provider);
+    BlockCipher ecb = new JceLibrary(provider).blockCipher("DESede", key);
+    return new JceCfb(ecb, "DESede", key, provider);
   }
 
   @Override

@@ -181,7 +181,7 @@ public final class PacketKey implements Destroyable {
   private static KeyCipher keyCipher(CipherAlgorithm algorithm, byte[] key, Provider provider) {
     return switch (algorithm) {
       case AES_128_GCM, AES_192_GCM, AES_256_GCM, CHACHA20_POLY1305 ->
-          new AeadCipher(library(provider).aead(algorithm, key));
+          new AeadCipher(JceLibrary.of(provider).aead(algorithm, key));
       case NULL -> new NoCipher();
       default -> new ChecksumCipher(streamCipher(algorithm, key, provider));
     };
@@ -190,7 +190,7 @@ public final class PacketKey implements Destroyable {
   /** The cipher of an algorithm that is not an AEAD. */
   static StreamCipher streamCipher(CipherAlgorithm algorithm, byte[] key, Provider provider) {
     return switch (algorithm) {
-      case AES, AES_192, AES_128 -> JceCfb.aes(library(provider).aes(key), key, provider);
+      case AES, AES_192, AES_128 -> JceCfb.aes(JceLibrary.of(provider).aes(key), key, provider);
       case TRIPLE_DES -> JceCfb.tripleDes(key, provider);
       case SALSA20 -> new Salsa20(key);
       case XOR -> new XorPad(key);
@@ -199,10 +199,6 @@ public final class PacketKey implements Destroyable {
       case NONE -> new StreamCipher.None();
       default -> throw new AssertionError(algorithm);
     };
-  }
-
-  private static CipherLibrary library(Provider provider) {
-    return provider == null ? CipherLibrary.preferred() : new JceLibrary(provider);
   }
 
   /** The only use of BouncyCastle: nothing else needs its artifact. */

@@ -7,20 +7,21 @@ import java.util.Iterator;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-class LibraryChoiceTest {
+/** Which library is preferred. */
+class CipherLibraryTest {
 
   private static final CipherLibrary FIRST = new RenamedLibrary("first");
 
   @Test
   void firstLibraryIsUsed() {
-    LibraryChoice choice = choose(null, FIRST, new RenamedLibrary("later"));
+    JceLibrary.Choice choice = choose(null, FIRST, new RenamedLibrary("later"));
     assertSame(FIRST, choice.library());
     assertEquals("found", choice.reason());
   }
 
   @Test
   void libraryOfTheJvmIsUsedWithoutOthers() {
-    LibraryChoice choice = choose(null);
+    JceLibrary.Choice choice = choose(null);
     assertSame(JceLibrary.PREFERRED, choice.library());
     assertEquals("no other library found", choice.reason());
     assertEquals("jce", CipherLibrary.preferred().name());
@@ -29,11 +30,11 @@ class LibraryChoiceTest {
   @Test
   void nameSelectsOneOfSeveralLibraries() {
     CipherLibrary later = new RenamedLibrary("later");
-    LibraryChoice named = choose("later", FIRST, later);
+    JceLibrary.Choice named = choose("later", FIRST, later);
     assertSame(later, named.library());
     assertEquals("named by kcp4j.crypto.library", named.reason());
     assertSame(JceLibrary.PREFERRED, choose("jce", FIRST).library());
-    LibraryChoice absent = choose("absent", FIRST);
+    JceLibrary.Choice absent = choose("absent", FIRST);
     assertSame(JceLibrary.PREFERRED, absent.library());
     assertEquals("first is not absent", absent.reason());
   }
@@ -42,15 +43,15 @@ class LibraryChoiceTest {
   void libraryThatDoesNotLoadIsSkipped() {
     UnsatisfiedLinkError missing = new UnsatisfiedLinkError("no such file");
     Iterator<CipherLibrary> none = new Broken(missing, List.<CipherLibrary>of().iterator());
-    LibraryChoice choice = LibraryChoice.choose(null, none);
+    JceLibrary.Choice choice = JceLibrary.Choice.choose(null, none);
     assertSame(JceLibrary.PREFERRED, choice.library());
     assertEquals("a library does not load: " + missing, choice.reason());
     Iterator<CipherLibrary> next = new Broken(missing, List.of(FIRST).iterator());
-    assertSame(FIRST, LibraryChoice.choose(null, next).library());
+    assertSame(FIRST, JceLibrary.Choice.choose(null, next).library());
   }
 
-  private static LibraryChoice choose(String name, CipherLibrary... services) {
-    return LibraryChoice.choose(name, List.of(services).iterator());
+  private static JceLibrary.Choice choose(String name, CipherLibrary... services) {
+    return JceLibrary.Choice.choose(name, List.of(services).iterator());
   }
 
   /** Services whose first one does not load. */

@@ -24,7 +24,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Invalid tags are detected without exceptions of the JCE, and valid tags are always accepted. */
-class GcmTagCheckTest {
+class JceAeadTest {
 
   private static final int NONCE_BYTES = 12;
   private static final int TAG_BYTES = 16;
@@ -41,8 +41,8 @@ class GcmTagCheckTest {
   void anotherProviderGivesTheSameTags() throws GeneralSecurityException {
     byte[] key = TestPackets.randomBytes(random, 16);
     Aead aead = JceAead.aesGcm(key, null);
-    GcmTagCheck check =
-        new GcmTagCheck(new SecretKeySpec(key, "AES"), NONCE_BYTES, new BouncyCastleProvider());
+    JceAead.GcmTagCheck check =
+        new JceAead.GcmTagCheck(new SecretKeySpec(key, "AES"), new BouncyCastleProvider());
     for (int length = 0; length < 100; length += 9) {
       assertVerifies(aead, check, length);
     }
@@ -51,7 +51,7 @@ class GcmTagCheckTest {
   private void assertVerifies(int keyBytes) throws GeneralSecurityException {
     byte[] key = TestPackets.randomBytes(random, keyBytes);
     Aead aead = JceAead.aesGcm(key, null);
-    GcmTagCheck check = new GcmTagCheck(new SecretKeySpec(key, "AES"), NONCE_BYTES, null);
+    JceAead.GcmTagCheck check = new JceAead.GcmTagCheck(new SecretKeySpec(key, "AES"), null);
     for (int length = 0; length < 300; length += length < 40 ? 1 : 13) {
       assertVerifies(aead, check, length);
     }
@@ -61,7 +61,7 @@ class GcmTagCheckTest {
     }
   }
 
-  private void assertVerifies(Aead aead, GcmTagCheck check, int length)
+  private void assertVerifies(Aead aead, JceAead.GcmTagCheck check, int length)
       throws GeneralSecurityException {
     byte[] nonce = TestPackets.randomBytes(random, NONCE_BYTES);
     int index = random.nextInt(5);
@@ -155,7 +155,7 @@ class GcmTagCheckTest {
   private static final class Gcm extends CipherSpi {
 
     private final ThrowingProvider provider;
-    private final Cipher cipher = Jce.cipher("AES/GCM/NoPadding", null);
+    private final Cipher cipher = JceLibrary.cipher("AES/GCM/NoPadding", null);
 
     Gcm(ThrowingProvider provider) {
       this.provider = provider;
