@@ -77,7 +77,7 @@ record JceLibrary(Provider provider) implements CipherLibrary {
       AlgorithmParameterSpec parameters,
       Provider provider) {
     Cipher cipher = cipher(algorithm + "/" + mode + "/NoPadding", provider);
-    ShortLivedKey secret = new ShortLivedKey(key, algorithm);
+    KeyMaterial secret = new KeyMaterial(key.clone(), algorithm);
     try {
       if (parameters == null) {
         cipher.init(Cipher.ENCRYPT_MODE, secret);

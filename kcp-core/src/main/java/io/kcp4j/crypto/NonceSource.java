@@ -111,7 +111,7 @@ final class NonceSource {
     byte[] seed = new byte[2 * BLOCK_BYTES];
     reseedSystem();
     system.nextBytes(seed);
-    ShortLivedKey key = new ShortLivedKey(seed, 0, BLOCK_BYTES, "AES");
+    KeyMaterial key = new KeyMaterial(Arrays.copyOf(seed, BLOCK_BYTES), "AES");
     try {
       aes.init(Cipher.ENCRYPT_MODE, key, new IvParameterSpec(seed, BLOCK_BYTES, BLOCK_BYTES));
     } finally {

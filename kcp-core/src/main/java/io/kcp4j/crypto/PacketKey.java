@@ -88,7 +88,7 @@ public final class PacketKey implements Destroyable {
         algorithm.isAuthenticated(),
         (bytes, provider) -> keyCipher(algorithm, bytes, provider),
         null,
-        new KeyMaterial(key.clone()),
+        new KeyMaterial(key.clone(), algorithm.kcptunName()),
         key.length > 0,
         new Uses());
   }
@@ -122,7 +122,7 @@ public final class PacketKey implements Destroyable {
       throw new IllegalArgumentException("rounds: " + rounds + " (expected: >= 1)");
     }
     byte[] secret = phrase.getBytes(StandardCharsets.UTF_8);
-    byte[] key = Pbkdf2.hmacSha1(secret, salt, rounds, algorithm.keyBytes());
+    byte[] key = KeyMaterial.pbkdf2(secret, salt, rounds, algorithm.keyBytes());
     try {
       return of(algorithm, key);
     } finally {
@@ -149,7 +149,7 @@ public final class PacketKey implements Destroyable {
         true,
         (none, provider) -> new AeadCipher(aeads.get()),
         null,
-        new KeyMaterial(new byte[0]),
+        new KeyMaterial(new byte[0], name),
         true,
         new Uses());
   }
@@ -173,7 +173,7 @@ public final class PacketKey implements Destroyable {
         false,
         (none, provider) -> new ChecksumCipher(new BlockCfb(blockCiphers.get())),
         null,
-        new KeyMaterial(new byte[0]),
+        new KeyMaterial(new byte[0], name),
         true,
         new Uses());
   }
@@ -247,12 +247,12 @@ public final class PacketKey implements Destroyable {
    */
   @Unstable
   public byte[] derive(String purpose, int bytes) {
-    byte[] key = material.copy();
+    byte[] key = material.getEncoded();
     if (key.length == 0) {
       return null;
     }
     try {
-      return Hkdf.derive(key, new byte[0], purpose.getBytes(StandardCharsets.UTF_8), bytes);
+      return KeyMaterial.hkdf(key, new byte[0], purpose.getBytes(StandardCharsets.UTF_8), bytes);
     } finally {
       Arrays.fill(key, (byte) 0);
     }
@@ -322,7 +322,7 @@ public final class PacketKey implements Destroyable {
    * @throws IllegalStateException if the key has been destroyed
    */
   KeyCipher newCipher() {
-    byte[] bytes = material.copy();
+    byte[] bytes = material.getEncoded();
     try {
       return ciphers.apply(bytes, provider);
     } finally {

@@ -16,7 +16,7 @@ final class XorPad implements StreamCipher {
   private byte[] mask = new byte[0];
 
   XorPad(byte[] key) {
-    pad = Pbkdf2.hmacSha1(key, SALT, ROUNDS, PAD_BYTES);
+    pad = KeyMaterial.pbkdf2(key, SALT, ROUNDS, PAD_BYTES);
   }
 
   @Override

@@ -1,6 +1,5 @@
 package io.kcp4j.crypto;
 
-import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
@@ -9,13 +8,9 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import java.security.GeneralSecurityException;
 import java.security.Provider;
 import java.security.Security;
 import java.util.Arrays;
-import java.util.HexFormat;
-import javax.crypto.SecretKeyFactory;
-import javax.crypto.spec.PBEKeySpec;
 import org.bouncycastle.jce.provider.BouncyCastleProvider;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -126,22 +121,6 @@ class PacketKeyTest {
   }
 
   @Test
-  void destroyingZeroesTheBytes() {
-    byte[] bytes = {1, 2, 3};
-    KeyMaterial material = new KeyMaterial(bytes);
-    assertArrayEquals(new byte[] {1, 2, 3}, material.copy());
-    material.destroy();
-    assertArrayEquals(new byte[3], bytes);
-    assertThrows(IllegalStateException.class, material::copy);
-
-    ShortLivedKey key = new ShortLivedKey(new byte[] {9, 1, 2, 3}, 1, 3, "AES");
-    assertArrayEquals(new byte[] {1, 2, 3}, key.getEncoded());
-    key.destroy();
-    assertTrue(key.isDestroyed());
-    assertThrows(IllegalStateException.class, key::getEncoded);
-  }
-
-  @Test
   void emptyPassphraseAndSaltAreAccepted() {
     PacketKey key = PacketKey.ofPassphrase(CipherAlgorithm.AES, "", new byte[0], 1);
     byte[] sealed = TestPackets.sealed(KeyRing.of(key).newCipher(), PAYLOAD);
@@ -149,45 +128,6 @@ class PacketKeyTest {
     assertThrows(
         IllegalArgumentException.class,
         () -> PacketKey.ofPassphrase(CipherAlgorithm.AES, "", new byte[0], 0));
-  }
-
-  @Test
-  void derivationAgreesWithRfc6070() {
-    assertEquals(
-        "4b007901b765489abead49d926f721d065a429c1",
-        HexFormat.of().formatHex(Pbkdf2.hmacSha1(ascii("password"), ascii("salt"), 4096, 20)));
-    assertEquals(
-        "3d2eec4fe41c849b80c8d83662c0e44a8b291a964cf2f07038",
-        HexFormat.of()
-            .formatHex(
-                Pbkdf2.hmacSha1(
-                    ascii("passwordPASSWORDpassword"),
-                    ascii("saltSALTsaltSALTsaltSALTsaltSALTsalt"),
-                    4096,
-                    25)));
-  }
-
-  @Test
-  void secretLongerThanABlockOfSha1IsHashedFirst() {
-    byte[] secret = new byte[65];
-    Arrays.fill(secret, (byte) 0x61);
-    assertEquals(
-        HexFormat.of().formatHex(jdkPbkdf2("a".repeat(65), ascii("salt"), 3, 32)),
-        HexFormat.of().formatHex(Pbkdf2.hmacSha1(secret, ascii("salt"), 3, 32)));
-  }
-
-  private static byte[] jdkPbkdf2(String secret, byte[] salt, int rounds, int bytes) {
-    try {
-      return SecretKeyFactory.getInstance("PBKDF2WithHmacSHA1")
-          .generateSecret(new PBEKeySpec(secret.toCharArray(), salt, rounds, 8 * bytes))
-          .getEncoded();
-    } catch (GeneralSecurityException e) {
-      throw new AssertionError(e);
-    }
-  }
-
-  private static byte[] ascii(String text) {
-    return text.getBytes(US_ASCII);
   }
 
   @ParameterizedTest
