@@ -54,9 +54,9 @@ final class BlockCfb implements StreamCipher {
   }
 
   private static void xorLong(byte[] data, int at, byte[] block, int index) {
-    ByteArrayView.LONG.set(
+    PacketGroup.LONG.set(
         data,
         at,
-        (long) ByteArrayView.LONG.get(data, at) ^ (long) ByteArrayView.LONG.get(block, index));
+        (long) PacketGroup.LONG.get(data, at) ^ (long) PacketGroup.LONG.get(block, index));
   }
 }

@@ -44,7 +44,7 @@ final class ChecksumCipher extends KeyCipher {
     byte[] data = group.data();
     batch.read(batch.start(i) + HEADROOM, data, at + HEADROOM, bytes - HEADROOM);
     nonces.next(data, at, CRC_INDEX);
-    ByteArrayView.INT.set(data, at + CRC_INDEX, checksum(data, at, bytes));
+    PacketGroup.INT.set(data, at + CRC_INDEX, checksum(data, at, bytes));
   }
 
   @Override
@@ -92,7 +92,7 @@ final class ChecksumCipher extends KeyCipher {
     int bytes = batch.end(i) - batch.start(i);
     int at = group.start(k);
     byte[] data = group.data();
-    if ((int) ByteArrayView.INT.get(data, at + CRC_INDEX) != checksum(data, at, bytes)) {
+    if ((int) PacketGroup.INT.get(data, at + CRC_INDEX) != checksum(data, at, bytes)) {
       return false;
     }
     batch.write(batch.start(i) + HEADROOM, data, at + HEADROOM, bytes - HEADROOM);

@@ -73,7 +73,7 @@ final class JceCfb implements StreamCipher {
     System.arraycopy(first, 0, mask, start, blockBytes);
     int followed = (end - 1 - start) / blockBytes * blockBytes;
     cbc.doFinal(data, start, followed, mask, start + blockBytes);
-    ByteArrayView.xor(data, mask, start, end);
+    PacketGroup.xor(data, mask, start, end);
   }
 
   /**
@@ -86,7 +86,7 @@ final class JceCfb implements StreamCipher {
     for (int i = 0; i < left; i++) {
       int start = parallelCfb.start(i);
       System.arraycopy(first, 0, mask, start, blockBytes);
-      ByteArrayView.xor(data, mask, start, start + blockBytes);
+      PacketGroup.xor(data, mask, start, start + blockBytes);
       encrypt(data, start, start + parallelCfb.length(i));
     }
   }
@@ -98,7 +98,7 @@ final class JceCfb implements StreamCipher {
     for (int i = 0; i < group.size(); i++) {
       int start = group.start(i);
       System.arraycopy(first, 0, mask, start, blockBytes);
-      ByteArrayView.xor(group.data(), mask, start, start + group.length(i));
+      PacketGroup.xor(group.data(), mask, start, start + group.length(i));
     }
   }
 

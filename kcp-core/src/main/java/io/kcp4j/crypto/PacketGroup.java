@@ -1,5 +1,8 @@
 package io.kcp4j.crypto;
 
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.nio.ByteOrder;
 import java.util.Arrays;
 
 /**
@@ -8,6 +11,17 @@ import java.util.Arrays;
  * parallel encryption.
  */
 final class PacketGroup {
+
+  /** Access to the bytes of packets and keys by ints. */
+  static final VarHandle INT =
+      MethodHandles.byteArrayViewVarHandle(int[].class, ByteOrder.LITTLE_ENDIAN);
+
+  /** Access to the bytes of packets by longs. */
+  static final VarHandle LONG =
+      MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
+
+  private static final VarHandle NATIVE_LONG =
+      MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.nativeOrder());
 
   static final int ALIGNMENT = 16;
   static final int MAX_PACKETS = 32;
@@ -43,7 +57,7 @@ final class PacketGroup {
     return size++;
   }
 
-  static int roundUp(int bytes) {
+  private static int roundUp(int bytes) {
     return (bytes + ALIGNMENT - 1) & -ALIGNMENT;
   }
 
@@ -66,5 +80,15 @@ final class PacketGroup {
   /** The index after the padding of the last packet. */
   int end() {
     return end;
+  }
+
+  /**
+   * XORs the mask into [{@code start}, {@code end}) of the data, and up to 7 bytes more, which are
+   * padding. Both use the same indices, without which C2 does not vectorise the loop.
+   */
+  static void xor(byte[] data, byte[] mask, int start, int end) {
+    for (int i = start; i < end; i += Long.BYTES) {
+      NATIVE_LONG.set(data, i, (long) NATIVE_LONG.get(data, i) ^ (long) NATIVE_LONG.get(mask, i));
+    }
   }
 }

@@ -88,14 +88,14 @@ final class ParallelCfb {
       int at = starts[i] + offset;
       int cell = i * BLOCK_BYTES;
       long low =
-          (long) ByteArrayView.LONG.get(data, at) ^ (long) ByteArrayView.LONG.get(masks, cell);
+          (long) PacketGroup.LONG.get(data, at) ^ (long) PacketGroup.LONG.get(masks, cell);
       long high =
-          (long) ByteArrayView.LONG.get(data, at + 8)
-              ^ (long) ByteArrayView.LONG.get(masks, cell + 8);
-      ByteArrayView.LONG.set(data, at, low);
-      ByteArrayView.LONG.set(data, at + 8, high);
-      ByteArrayView.LONG.set(column, cell, low);
-      ByteArrayView.LONG.set(column, cell + 8, high);
+          (long) PacketGroup.LONG.get(data, at + 8)
+              ^ (long) PacketGroup.LONG.get(masks, cell + 8);
+      PacketGroup.LONG.set(data, at, low);
+      PacketGroup.LONG.set(data, at + 8, high);
+      PacketGroup.LONG.set(column, cell, low);
+      PacketGroup.LONG.set(column, cell + 8, high);
     }
   }
 }

@@ -69,8 +69,8 @@ final class Salsa20 implements StreamCipher {
     for (int i = 0; i < group.size(); i++) {
       int start = group.start(i);
       int end = start + group.length(i);
-      int nonceLow = (int) ByteArrayView.INT.get(data, start);
-      int nonceHigh = (int) ByteArrayView.INT.get(data, start + Integer.BYTES);
+      int nonceLow = (int) PacketGroup.INT.get(data, start);
+      int nonceHigh = (int) PacketGroup.INT.get(data, start + Integer.BYTES);
       int block = 0;
       for (int at = start + NONCE_BYTES; at < end; at += BLOCK_BYTES) {
         if (used == lanes.count()) {

@@ -59,7 +59,7 @@ final class Salsa20Lanes implements Salsa20Kernel.Lanes {
     words = new int[END * size];
     int[] k = new int[8];
     for (int i = 0; i < k.length; i++) {
-      k[i] = (int) ByteArrayView.INT.get(key, Integer.BYTES * i);
+      k[i] = (int) PacketGroup.INT.get(key, Integer.BYTES * i);
     }
     fill(0, SIGMA[0], SIGMA[1], SIGMA[2], SIGMA[3]);
     fill(B, k[3], 0, k[7], k[2]);
@@ -186,6 +186,6 @@ final class Salsa20Lanes implements Salsa20Kernel.Lanes {
 
   private static void xor(byte[] data, int at, int low, int high) {
     long mask = (long) high << 32 | (low & 0xffffffffL);
-    ByteArrayView.LONG.set(data, at, (long) ByteArrayView.LONG.get(data, at) ^ mask);
+    PacketGroup.LONG.set(data, at, (long) PacketGroup.LONG.get(data, at) ^ mask);
   }
 }

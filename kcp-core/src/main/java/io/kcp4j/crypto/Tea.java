@@ -19,7 +19,7 @@ final class Tea implements BlockCipher {
   }
 
   private static int word(byte[] bytes, int index) {
-    return Integer.reverseBytes((int) ByteArrayView.INT.get(bytes, index));
+    return Integer.reverseBytes((int) PacketGroup.INT.get(bytes, index));
   }
 
   @Override
@@ -37,7 +37,7 @@ final class Tea implements BlockCipher {
       v0 += ((v1 << 4) + k0) ^ (v1 + sum) ^ ((v1 >>> 5) + k1);
       v1 += ((v0 << 4) + k2) ^ (v0 + sum) ^ ((v0 >>> 5) + k3);
     }
-    ByteArrayView.INT.set(out, outIndex, Integer.reverseBytes(v0));
-    ByteArrayView.INT.set(out, outIndex + Integer.BYTES, Integer.reverseBytes(v1));
+    PacketGroup.INT.set(out, outIndex, Integer.reverseBytes(v0));
+    PacketGroup.INT.set(out, outIndex + Integer.BYTES, Integer.reverseBytes(v1));
   }
 }

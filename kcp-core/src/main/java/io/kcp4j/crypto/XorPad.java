@@ -29,7 +29,7 @@ final class XorPad implements StreamCipher {
       for (int at = group.start(i); at < end; at += PAD_BYTES) {
         System.arraycopy(pad, 0, mask, at, Math.min(PAD_BYTES, end - at));
       }
-      ByteArrayView.xor(group.data(), mask, group.start(i), end);
+      PacketGroup.xor(group.data(), mask, group.start(i), end);
     }
   }
 
