@@ -171,7 +171,7 @@ public final class PacketKey implements Destroyable {
         CipherAlgorithm.NONE.headroom(),
         CipherAlgorithm.NONE.tailroom(),
         false,
-        (none, provider) -> new ChecksumCipher(new BlockCfb(blockCiphers.get())),
+        (none, provider) -> new ChecksumCipher(Cfb.of(blockCiphers.get())),
         null,
         new KeyMaterial(new byte[0], name),
         true,
@@ -190,12 +190,12 @@ public final class PacketKey implements Destroyable {
   /** The cipher of an algorithm that is not an AEAD. */
   static StreamCipher streamCipher(CipherAlgorithm algorithm, byte[] key, Provider provider) {
     return switch (algorithm) {
-      case AES, AES_192, AES_128 -> JceCfb.aes(JceLibrary.of(provider).aes(key), key, provider);
-      case TRIPLE_DES -> JceCfb.tripleDes(key, provider);
+      case AES, AES_192, AES_128 -> Cfb.aes(JceLibrary.of(provider).aes(key), key, provider);
+      case TRIPLE_DES -> Cfb.tripleDes(key, provider);
       case SALSA20 -> new Salsa20(key);
       case XOR -> new XorPad(key);
-      case TEA -> new BlockCfb(new Tea(key));
-      case XTEA, BLOWFISH, TWOFISH, CAST5, SM4 -> new BlockCfb(bouncyCastle(algorithm, key));
+      case TEA -> Cfb.of(new Tea(key));
+      case XTEA, BLOWFISH, TWOFISH, CAST5, SM4 -> Cfb.of(bouncyCastle(algorithm, key));
       case NONE -> new StreamCipher.None();
       default -> throw new AssertionError(algorithm);
     };

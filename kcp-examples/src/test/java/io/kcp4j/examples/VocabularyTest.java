@@ -51,7 +51,7 @@ class VocabularyTest {
           entry("farewells?", "close notification"),
           entry("worn", "past its usage limit"),
           entry("hear(s|d|ing)?", "receive from"),
-          entry("lock step", "ParallelCfb"),
+          entry("lock step", "in parallel"),
           entry("kcp loops?", "EventLoopContext"),
           entry("beside bytes", "nonArqBytes"),
           entry("deadline wheels?", "TimerWheel"),
