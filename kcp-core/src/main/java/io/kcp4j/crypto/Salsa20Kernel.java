@@ -35,7 +35,7 @@ public interface Salsa20Kernel {
 
   /** The kernel that needs no JVM flags: plain loops, which C2 of HotSpot vectorises. */
   static Salsa20Kernel portable() {
-    return Salsa20Lanes.Kernel.INSTANCE;
+    return Salsa20.PortableKernel.INSTANCE;
   }
 
   /**
