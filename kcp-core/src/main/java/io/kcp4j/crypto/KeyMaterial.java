@@ -7,9 +7,9 @@ import javax.crypto.SecretKey;
 import javax.crypto.spec.SecretKeySpec;
 
 /**
- * The bytes of a key, until {@link #destroy} zeroes them, and the derivation of keys. The JCE copies
- * a key when it initialises a cipher; its own {@link SecretKeySpec} cannot be destroyed afterwards.
- * Safe for all threads.
+ * The bytes of a key, until {@link #destroy} zeroes them, and the derivation of keys. The JCE
+ * copies a key when it initialises a cipher; its own {@link SecretKeySpec} cannot be destroyed
+ * afterwards. Safe for all threads.
  */
 final class KeyMaterial implements SecretKey {
 

@@ -183,36 +183,8 @@ public final class PacketKey implements Destroyable {
       case AES_128_GCM, AES_192_GCM, AES_256_GCM, CHACHA20_POLY1305 ->
           new AeadCipher(JceLibrary.of(provider).aead(algorithm, key));
       case NULL -> new NoCipher();
-      default -> new ChecksumCipher(streamCipher(algorithm, key, provider));
+      default -> new ChecksumCipher(StreamCipher.of(algorithm, key, provider));
     };
-  }
-
-  /** The cipher of an algorithm that is not an AEAD. */
-  static StreamCipher streamCipher(CipherAlgorithm algorithm, byte[] key, Provider provider) {
-    return switch (algorithm) {
-      case AES, AES_192, AES_128 -> Cfb.aes(JceLibrary.of(provider).aes(key), key, provider);
-      case TRIPLE_DES -> Cfb.tripleDes(key, provider);
-      case SALSA20 -> new Salsa20(key);
-      case XOR -> new XorPad(key);
-      case TEA -> Cfb.of(new Tea(key));
-      case XTEA, BLOWFISH, TWOFISH, CAST5, SM4 -> Cfb.of(bouncyCastle(algorithm, key));
-      case NONE -> new StreamCipher.None();
-      default -> throw new AssertionError(algorithm);
-    };
-  }
-
-  /** The only use of BouncyCastle: nothing else needs its artifact. */
-  private static BlockCipher bouncyCastle(CipherAlgorithm algorithm, byte[] key) {
-    try {
-      return BouncyCastleBlockCipher.of(algorithm, key);
-    } catch (NoClassDefFoundError e) {
-      throw new IllegalStateException(
-          "cipher "
-              + algorithm.kcptunName()
-              + ": BouncyCastle is missing (expected: org.bouncycastle:bcprov-jdk18on on the class"
-              + " path)",
-          e);
-    }
   }
 
   private static void checkRange(String name, int value, int min, int max) {

@@ -173,7 +173,7 @@ class PacketKeyTest {
   @Test
   void customBlockCipherSealsAndOpensInCfbMode() {
     byte[] bytes = new byte[16];
-    PacketKey key = PacketKey.ofBlockCipher("my tea", () -> new Tea(bytes));
+    PacketKey key = PacketKey.ofBlockCipher("my tea", () -> new StreamCipher.Tea(bytes));
     assertFalse(key.isAuthenticated());
     byte[] sealed = TestPackets.sealed(KeyRing.of(key).newCipher(), PAYLOAD);
     PacketKey tea = PacketKey.of(CipherAlgorithm.TEA, bytes);

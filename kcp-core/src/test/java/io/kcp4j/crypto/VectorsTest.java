@@ -126,7 +126,7 @@ class VectorsTest {
   }
 
   private static StreamCipher streamCipher(CipherAlgorithm algorithm) {
-    return PacketKey.streamCipher(algorithm, VECTORS.key(algorithm), null);
+    return StreamCipher.of(algorithm, VECTORS.key(algorithm), null);
   }
 
   private static KeyRing ring(CipherAlgorithm algorithm) {

@@ -47,7 +47,7 @@ public class StreamCipherBenchmark extends KcpBenchmark {
       CipherAlgorithm algorithm = CipherAlgorithm.of(streamCipher);
       byte[] key = new byte[algorithm.keyBytes()];
       Arrays.fill(key, (byte) 1);
-      cipher = PacketKey.streamCipher(algorithm, key, null);
+      cipher = StreamCipher.of(algorithm, key, null);
       group.add(BYTES);
     }
   }
