@@ -7,7 +7,7 @@ import java.security.SecureRandom;
  * Packets of an AEAD: nonce, ciphertext, tag; protocol.md 10.2. It works on heap copies, where the
  * JCE is fast, unless the AEAD is a {@link DirectAead}, and writes back what has succeeded.
  */
-final class AeadCipher extends KeyCipher {
+final class AeadCipher extends PacketCipher.KeyCipher {
 
   private final Aead aead;
 

@@ -8,7 +8,7 @@ import java.util.zip.CRC32;
  * and the payload, all encrypted; protocol.md 10.3. It works on heap copies of a group of packets
  * at a time, and writes back what has succeeded.
  */
-final class ChecksumCipher extends KeyCipher {
+final class ChecksumCipher extends PacketCipher.KeyCipher {
 
   private static final int CRC_INDEX = 16;
   private static final int HEADROOM = CRC_INDEX + Integer.BYTES;

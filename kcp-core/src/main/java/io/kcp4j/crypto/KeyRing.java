@@ -78,7 +78,7 @@ public final class KeyRing {
    */
   @Unstable
   public PacketCipher newCipher() {
-    return new RingCipher(this);
+    return new PacketCipher(this);
   }
 
   @Override

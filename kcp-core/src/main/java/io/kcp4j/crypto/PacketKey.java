@@ -1,6 +1,7 @@
 package io.kcp4j.crypto;
 
 import io.kcp4j.Unstable;
+import io.kcp4j.crypto.PacketCipher.KeyCipher;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.nio.charset.StandardCharsets;
@@ -182,7 +183,7 @@ public final class PacketKey implements Destroyable {
     return switch (algorithm) {
       case AES_128_GCM, AES_192_GCM, AES_256_GCM, CHACHA20_POLY1305 ->
           new AeadCipher(JceLibrary.of(provider).aead(algorithm, key));
-      case NULL -> new NoCipher();
+      case NULL -> new KeyCipher.None();
       default -> new ChecksumCipher(StreamCipher.of(algorithm, key, provider));
     };
   }
