@@ -40,8 +40,7 @@ final class Quads {
   static final int AT_ONCE = 3;
 
   // The offsets of the diagonals: words 0, 5, 10, 15 of the square; 4, 9, 14, 3; 8, 13, 2, 7; and
-  // 12,
-  // 1, 6, 11.
+  // 12, 1, 6, 11.
   static final int A = 0;
   static final int B = ROW_INTS;
   static final int C = 2 * ROW_INTS;
