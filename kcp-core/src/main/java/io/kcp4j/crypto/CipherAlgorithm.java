@@ -68,7 +68,7 @@ public enum CipherAlgorithm {
     throw new IllegalArgumentException("cipher: " + name + " (expected: one of " + names + ")");
   }
 
-  /** What kcptun's {@code --crypt} calls it, for instance {@code aes-128-gcm}. */
+  /** The name in kcptun's {@code --crypt}, for instance {@code aes-128-gcm}. */
   public String kcptunName() {
     return kcptunName;
   }
@@ -79,12 +79,12 @@ public enum CipherAlgorithm {
   }
 
   /** Bytes before the payload: 20 with a checksum, 12 for an AEAD, 0 without a crypto layer. */
-  public int headroom() {
+  int headroom() {
     return layout.headroom;
   }
 
   /** Bytes behind the payload: 16 for an AEAD, else 0. */
-  public int tailroom() {
+  int tailroom() {
     return layout.tailroom;
   }
 

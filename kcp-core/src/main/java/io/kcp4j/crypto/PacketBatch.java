@@ -66,7 +66,7 @@ public final class PacketBatch {
   }
 
   /** The buffer of the packets; {@code null} before the first {@link #reset}. */
-  public ByteBuf buffer() {
+  ByteBuf buffer() {
     return buffer;
   }
 
@@ -88,7 +88,7 @@ public final class PacketBatch {
   /**
    * Removes {@code head} bytes from the front of packet {@code i}, and {@code tail} from its end.
    */
-  public void narrow(int i, int head, int tail) {
+  void narrow(int i, int head, int tail) {
     starts[i] += head;
     ends[i] -= tail;
     assert starts[i] <= ends[i] : starts[i] + " > " + ends[i];

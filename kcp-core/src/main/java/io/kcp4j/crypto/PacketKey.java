@@ -2,11 +2,11 @@ package io.kcp4j.crypto;
 
 import io.kcp4j.Unstable;
 import io.kcp4j.crypto.PacketCipher.KeyCipher;
-import java.lang.invoke.MethodHandles;
-import java.lang.invoke.VarHandle;
 import java.nio.charset.StandardCharsets;
 import java.security.Provider;
 import java.util.Arrays;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BiFunction;
 import java.util.function.Supplier;
 import javax.security.auth.Destroyable;
@@ -213,9 +213,9 @@ public final class PacketKey implements Destroyable {
   /**
    * Derives a secret for another purpose, by HKDF with HMAC-SHA256 (RFC 5869).
    *
-   * @param purpose what it is for; secrets for different purposes tell nothing of each other
-   * @param bytes its size
-   * @return null if the key has no secret bytes, as those of the user's own ciphers
+   * @param purpose the use of the secret; secrets for different uses tell nothing of each other
+   * @param bytes the size of the secret
+   * @return null if the key has no secret bytes, as those of custom ciphers
    * @throws IllegalStateException if the key has been destroyed
    */
   @Unstable
@@ -251,23 +251,21 @@ public final class PacketKey implements Destroyable {
     return isAuthenticated;
   }
 
-  /** The number of packets sealed with this key, on all threads. */
-  public long seals() {
-    return (long) Uses.SEALS.getOpaque(uses);
-  }
-
   /**
-   * The number of packets opened with this key, on all threads: peers have sealed as many, unless
-   * the network has duplicated some. A thread updates it when it seals, and otherwise after about
-   * 256 packets.
+   * The number of packets sealed and opened with this key, on all threads, to compare with {@link
+   * #USAGE_LIMIT}: peers have sealed as many as were opened, unless the network has duplicated
+   * some. A thread adds opened packets when it seals, and otherwise after about 256 of them.
    */
-  public long opens() {
-    return (long) Uses.OPENS.getOpaque(uses);
-  }
-
-  /** The number of packets sealed and opened, to compare with {@link #USAGE_LIMIT}. */
   public long uses() {
     return seals() + opens();
+  }
+
+  long seals() {
+    return uses.seals.getOpaque();
+  }
+
+  long opens() {
+    return uses.opens.getOpaque();
   }
 
   /**
@@ -276,17 +274,17 @@ public final class PacketKey implements Destroyable {
    */
   @Unstable
   public boolean claimUsageWarning() {
-    return uses() >= USAGE_LIMIT && Uses.WARNED.compareAndSet(uses, false, true);
+    return uses() >= USAGE_LIMIT && uses.wasWarned.compareAndSet(false, true);
   }
 
   /** Counts packets sealed. */
   void addSeals(int packets) {
-    Uses.SEALS.getAndAdd(uses, (long) packets);
+    uses.seals.getAndAdd(packets);
   }
 
   /** Counts packets opened. */
   void addOpens(int packets) {
-    Uses.OPENS.getAndAdd(uses, (long) packets);
+    uses.opens.getAndAdd(packets);
   }
 
   /**
@@ -329,25 +327,8 @@ public final class PacketKey implements Destroyable {
   /** Shared by all keys that differ in the provider only. */
   private static final class Uses {
 
-    static final VarHandle SEALS = field("seals", long.class);
-    static final VarHandle OPENS = field("opens", long.class);
-    static final VarHandle WARNED = field("warned", boolean.class);
-
-    @SuppressWarnings("unused") // through SEALS
-    private long seals;
-
-    @SuppressWarnings("unused") // through OPENS
-    private long opens;
-
-    @SuppressWarnings("unused") // through WARNED
-    private boolean warned;
-
-    private static VarHandle field(String name, Class<?> type) {
-      try {
-        return MethodHandles.lookup().findVarHandle(Uses.class, name, type);
-      } catch (ReflectiveOperationException e) {
-        throw new ExceptionInInitializerError(e);
-      }
-    }
+    final AtomicLong seals = new AtomicLong();
+    final AtomicLong opens = new AtomicLong();
+    final AtomicBoolean wasWarned = new AtomicBoolean();
   }
 }
