@@ -1,16 +1,22 @@
 package io.kcp4j.crypto;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kcp4j.BufferKinds;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
-/** The list of packets. */
+/** The list of packets, and access to their bytes. */
 class PacketBatchTest {
 
   private final ByteBuf buffer = Unpooled.buffer(1000);
@@ -55,5 +61,35 @@ class PacketBatchTest {
     assertThrows(IllegalArgumentException.class, () -> batch.add(999, 1001));
     assertThrows(IllegalArgumentException.class, () -> batch.add(-1, 1));
     assertThrows(IllegalArgumentException.class, () -> batch.add(5, 4));
+  }
+
+  @Test
+  void bytesAreReadAndWrittenInBuffersOfEveryKind(@TempDir Path folder) {
+    byte[] content = new byte[300];
+    for (int i = 0; i < content.length; i++) {
+      content[i] = (byte) (i * 11);
+    }
+    for (Map.Entry<String, ByteBuf> kind : BufferKinds.of(content, folder).entrySet()) {
+      String name = kind.getKey();
+      ByteBuf other = kind.getValue();
+      int start = other.readerIndex();
+      batch.reset(other);
+      batch.add(start, other.writerIndex());
+      batch.map();
+      byte[] read = new byte[100];
+      batch.read(start + 50, read, 10, 90);
+      assertArrayEquals(
+          Arrays.copyOfRange(content, 50, 140), Arrays.copyOfRange(read, 10, 100), name);
+      if (!name.contains("read-only") && !name.contains("fixed")) {
+        byte[] before = {content[60], content[61], content[62]};
+        batch.write(start + 60, new byte[] {0, 1, 2, 3}, 1, 3);
+        for (int i = 0; i < 3; i++) {
+          assertEquals(1 + i, other.getByte(start + 60 + i), name);
+        }
+        batch.write(start + 60, before, 0, 3);
+      }
+      batch.unmap();
+      other.release();
+    }
   }
 }
