@@ -37,7 +37,7 @@ final class Fuzzer {
       List.of(
           "io.kcp4j.fuzz.**",
           "io.kcp4j.fec.BitPlane*",
-          "io.kcp4j.fec.RatioSearch",
+          "io.kcp4j.fec.PeerRatio$RatioSearch",
           "io.kcp4j.fec.ReedSolomon*",
           "io.kcp4j.fec.Repair*",
           "io.kcp4j.lanes.FrameInspector",

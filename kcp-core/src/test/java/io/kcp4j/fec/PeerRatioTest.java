@@ -10,14 +10,14 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** The packets that prove a ratio. */
-class RatioSearchTest {
+/** {@link PeerRatio.RatioSearch}: the packets that prove a ratio. */
+class PeerRatioTest {
 
   private static final int QUICK_SEEDS = 10;
   private static final int SEEDS = 500;
   private static final int NUMBERS = 600;
 
-  private final RatioSearch search = new RatioSearch();
+  private final PeerRatio.RatioSearch search = new PeerRatio.RatioSearch();
 
   private void add(boolean isData, int... seqids) {
     for (int seqid : seqids) {
@@ -82,7 +82,7 @@ class RatioSearchTest {
   private static String find(int dataShards, int parityShards, int lossPercent, Random random) {
     int shards = dataShards + parityShards;
     long first = random.nextLong(1L << 31) / shards * shards;
-    RatioSearch search = new RatioSearch();
+    PeerRatio.RatioSearch search = new PeerRatio.RatioSearch();
     for (int i = 0; i < NUMBERS; i++) {
       if (random.nextInt(100) >= lossPercent) {
         search.add(first + i, i % shards < dataShards, true);
