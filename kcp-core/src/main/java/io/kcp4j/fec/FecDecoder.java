@@ -22,6 +22,27 @@ import java.util.Objects;
 @Unstable
 public final class FecDecoder {
 
+  /**
+   * How the decoder has treated a data or parity packet. It concerns only the recovery of other
+   * packets: the payload of a data packet is valid unless the packet is {@link #REFUSED}.
+   */
+  public enum Result {
+    /** Kept, or the last packet that its group needed. */
+    KEPT,
+    /** It arrived before, or its group has been completed without it. */
+    DUPLICATE,
+    /** Its group has been dropped, or it is far from the current sequence numbers of the peer. */
+    STALE,
+    /** It is behind all packets that are kept and brings nothing new, as replayed packets do. */
+    REPLAYED,
+    /** It contradicts the current ratio or the other packets of its group. */
+    MISPLACED,
+    /** Not kept: decoding is disabled, or the memory limit is reached. */
+    NOT_KEPT,
+    /** Malformed: its payload must not be used. */
+    REFUSED
+  }
+
   /** The memory of a decoder that has kept nothing yet, the search for the ratio included. */
   public static final int BYTES = 512;
 
@@ -64,7 +85,7 @@ public final class FecDecoder {
    * Processes a data or parity packet that cannot be a replay; see {@link #input(ByteBuf, int, int,
    * boolean, long)}.
    */
-  public FecResult input(ByteBuf packet, int index, int end, long nowUs) {
+  public Result input(ByteBuf packet, int index, int end, long nowUs) {
     return input(packet, index, end, true, nowUs);
   }
 
@@ -79,19 +100,19 @@ public final class FecDecoder {
    *     move the groups or the search for the ratio back
    * @param nowUs the time, in microseconds
    */
-  public FecResult input(ByteBuf packet, int index, int end, boolean isFresh, long nowUs) {
+  public Result input(ByteBuf packet, int index, int end, boolean isFresh, long nowUs) {
     if (!isDecoding || isClosed) {
-      return FecResult.NOT_KEPT;
+      return Result.NOT_KEPT;
     }
     int shardIndex = index + FecPacket.HEADER_BYTES;
     int bytes = end - shardIndex;
     if (bytes < FecPacket.SIZE_BYTES || !isWellFormed(packet, index, bytes)) {
-      return FecResult.REFUSED;
+      return Result.REFUSED;
     }
     boolean isData = FecPacket.type(packet, index) == FecPacket.DATA;
     long seqid = FecPacket.seqid(packet, index) & 0xffffffffL;
     if (!isFresh && isBehind(seqid)) {
-      return FecResult.REPLAYED;
+      return Result.REPLAYED;
     }
     boolean fits = ratio.isKnown() && ratio.fits(seqid, isData);
     if (ratio.observe(seqid, isData, fits, isFresh, nowUs)) {
@@ -99,17 +120,15 @@ public final class FecDecoder {
       fits = ratio.fits(seqid, isData);
     }
     if (!ratio.isKnown()) {
-      return hasRecent()
-          ? recent.add(seqid, isData, packet, shardIndex, bytes)
-          : FecResult.NOT_KEPT;
+      return hasRecent() ? recent.add(seqid, isData, packet, shardIndex, bytes) : Result.NOT_KEPT;
     }
     if (!fits) {
-      return FecResult.MISPLACED;
+      return Result.MISPLACED;
     }
     if (!hasGroups()) {
-      return FecResult.NOT_KEPT;
+      return Result.NOT_KEPT;
     }
-    FecResult result = groups.add(ratio.group(), ratio.place(), packet, shardIndex, bytes);
+    Result result = groups.add(ratio.group(), ratio.place(), packet, shardIndex, bytes);
     if (groups.hasJumped()) {
       ratio.requireProof();
     }
@@ -265,7 +284,7 @@ public final class FecDecoder {
   public int chargedBytes() {
     return heldBytes()
         + (groups == null ? 0 : groups.arrayBytes())
-        + (recent == null ? 0 : RecentShards.BYTES);
+        + (recent == null ? 0 : RecentShards.CHARGED_BYTES);
   }
 
   /**
@@ -281,5 +300,105 @@ public final class FecDecoder {
   public void close() {
     forget();
     isClosed = true;
+  }
+
+  /**
+   * The newest packets of a peer whose ratio is not known yet, so that losses among them can be
+   * recovered once it is. It keeps no packets after {@link #MAX_PACKETS} without a ratio.
+   */
+  private static final class RecentShards {
+
+    /** The largest group that is detected by default. A power of 2. */
+    private static final int CAPACITY = 64;
+
+    private static final int MAX_PACKETS = 512;
+
+    private static final int ENTRY_BYTES =
+        ShardGroups.REFERENCE_BYTES + Character.BYTES + Integer.BYTES + 1;
+
+    /** The arrays, with their headers, and the object. */
+    static final int CHARGED_BYTES = CAPACITY * ENTRY_BYTES + 104;
+
+    private final FecContext context;
+    private final byte[][] shards = new byte[CAPACITY][];
+    private final char[] lengths = new char[CAPACITY];
+    private final int[] seqids = new int[CAPACITY];
+    private final boolean[] isData = new boolean[CAPACITY];
+    private int packets;
+    private int heldBytes;
+
+    /** Without packets, and charged until {@link #close}; null if there is no memory. */
+    static RecentShards create(FecContext context) {
+      return context.make(CHARGED_BYTES, () -> new RecentShards(context));
+    }
+
+    private RecentShards(FecContext context) {
+      this.context = context;
+    }
+
+    /** The memory of the packets, in bytes. */
+    int heldBytes() {
+      return heldBytes;
+    }
+
+    Result add(long seqid, boolean isData, ByteBuf packet, int index, int bytes) {
+      if (packets == MAX_PACKETS) {
+        release();
+        return Result.NOT_KEPT;
+      }
+      packets++;
+      int i = (int) seqid & (CAPACITY - 1);
+      if (shards[i] != null && seqids[i] == (int) seqid) {
+        return Result.DUPLICATE;
+      }
+      drop(i);
+      if (heldBytes + ShardPool.sizeFor(bytes) > ShardGroups.MAX_HELD_BYTES) {
+        return Result.NOT_KEPT;
+      }
+      byte[] copy = context.acquire(bytes);
+      if (copy == null) {
+        return Result.NOT_KEPT;
+      }
+      FecPacket.read(packet, index, copy, bytes);
+      shards[i] = copy;
+      lengths[i] = (char) bytes;
+      seqids[i] = (int) seqid;
+      this.isData[i] = isData;
+      heldBytes += copy.length;
+      return Result.KEPT;
+    }
+
+    /** Moves the packets near {@code seqid} that fit the ratio to the groups, in order. */
+    void moveTo(ShardGroups groups, PeerRatio ratio, long seqid) {
+      for (long near = Math.max(0, seqid - CAPACITY + 1); near < seqid + CAPACITY; near++) {
+        int i = (int) near & (CAPACITY - 1);
+        if (shards[i] != null && seqids[i] == (int) near && ratio.fits(near, isData[i])) {
+          byte[] shard = shards[i];
+          shards[i] = null;
+          heldBytes -= shard.length;
+          groups.add(ratio.group(), ratio.place(), shard, lengths[i]);
+        }
+      }
+    }
+
+    private void drop(int i) {
+      if (shards[i] != null) {
+        heldBytes -= shards[i].length;
+        context.release(shards[i]);
+        shards[i] = null;
+      }
+    }
+
+    /** Releases everything. */
+    void close() {
+      release();
+      context.release(CHARGED_BYTES);
+    }
+
+    private void release() {
+      for (int i = 0; heldBytes > 0 && i < CAPACITY; i++) {
+        drop(i);
+      }
+    }
   }
 }

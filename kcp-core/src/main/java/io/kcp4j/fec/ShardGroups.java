@@ -1,5 +1,6 @@
 package io.kcp4j.fec;
 
+import io.kcp4j.fec.FecDecoder.Result;
 import io.netty.buffer.ByteBuf;
 import java.util.Arrays;
 
@@ -151,35 +152,35 @@ final class ShardGroups {
    * @param place in the group, which is valid for its type
    * @param packet the buffer of its shard, {@code bytes} from {@code index} on, copied if needed
    */
-  FecResult add(int number, int place, ByteBuf packet, int index, int bytes) {
+  Result add(int number, int place, ByteBuf packet, int index, int bytes) {
     boolean isData = place < dataShards;
-    FecResult result = classify(number, place, isData, bytes);
-    if (result != FecResult.KEPT) {
-      if (result == FecResult.MISPLACED && isData) {
+    Result result = classify(number, place, isData, bytes);
+    if (result != Result.KEPT) {
+      if (result == Result.MISPLACED && isData) {
         noteArrival(atSlot, atPlace);
       }
       return result;
     }
     if (isData && dataCounts[atSlot] == dataShards - 1) {
       complete(atSlot);
-      return FecResult.KEPT;
+      return Result.KEPT;
     }
     byte[] copy = acquire(bytes);
     if (copy == null) {
       if (isData) {
         noteArrival(atSlot, atPlace);
       }
-      return FecResult.NOT_KEPT;
+      return Result.NOT_KEPT;
     }
     FecPacket.read(packet, index, copy, bytes);
     put(isData, copy, bytes);
-    return FecResult.KEPT;
+    return Result.KEPT;
   }
 
   /** Adds a packet and takes the ownership of its shard. */
   void add(int number, int place, byte[] shard, int bytes) {
     boolean isData = place < dataShards;
-    if (classify(number, place, isData, bytes) != FecResult.KEPT) {
+    if (classify(number, place, isData, bytes) != Result.KEPT) {
       context.release(shard);
       return;
     }
@@ -217,26 +218,26 @@ final class ShardGroups {
   }
 
   /** Whether to keep a packet, at {@code atSlot} and {@code atPlace}. */
-  private FecResult classify(int number, int place, boolean isData, int bytes) {
+  private Result classify(int number, int place, boolean isData, int bytes) {
     atPlace = place;
     if (number != atNumber) {
       atNumber = number;
       atSlot = number % numbers.length;
     }
     if (!advanceTo(number) || !claim(atSlot, number)) {
-      return FecResult.STALE;
+      return Result.STALE;
     }
     if (states[atSlot] != OPEN || shards[atSlot * groupShards + atPlace] != null) {
       if (states[atSlot] == RECOVERABLE && isData) {
         noteLateArrival();
       }
-      return FecResult.DUPLICATE;
+      return Result.DUPLICATE;
     }
     if (!isFitting(isData, bytes)) {
-      return FecResult.MISPLACED;
+      return Result.MISPLACED;
     }
     outliers = 0;
-    return FecResult.KEPT;
+    return Result.KEPT;
   }
 
   /** Whether a group is in the ring, which advances if the group is just ahead. */

@@ -10,7 +10,6 @@ import io.kcp4j.fec.FecContext;
 import io.kcp4j.fec.FecDecoder;
 import io.kcp4j.fec.FecEncoder;
 import io.kcp4j.fec.FecPacket;
-import io.kcp4j.fec.FecResult;
 import io.netty.buffer.ByteBuf;
 
 /**
@@ -253,10 +252,10 @@ final class FecLayer {
       counters.add(KcpCounter.REFLECTED, 1);
       return;
     }
-    FecResult result = decoder.input(packet, index, packet.writerIndex(), isFresh, nowUs);
-    if (result == FecResult.REFUSED) {
+    FecDecoder.Result result = decoder.input(packet, index, packet.writerIndex(), isFresh, nowUs);
+    if (result == FecDecoder.Result.REFUSED) {
       counters.add(KcpCounter.FEC_REFUSED, 1);
-    } else if (result == FecResult.REPLAYED) {
+    } else if (result == FecDecoder.Result.REPLAYED) {
       counters.add(KcpCounter.FEC_REPLAYED, 1);
     }
     if (decoder.ratioChanges() != ratioChanges) {

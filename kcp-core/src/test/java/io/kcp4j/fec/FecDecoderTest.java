@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kcp4j.MemoryAccount;
 import io.kcp4j.MemoryBudget;
+import io.kcp4j.fec.FecDecoder.Result;
 import io.netty.buffer.Unpooled;
 import java.util.Arrays;
 import java.util.List;
@@ -52,7 +53,7 @@ class FecDecoderTest {
     return sender.sendRandom(3, 200, 0);
   }
 
-  private void assertInput(FecResult expected, byte[] packet) {
+  private void assertInput(Result expected, byte[] packet) {
     assertEquals(expected, receiver.input(packet));
   }
 
@@ -70,9 +71,9 @@ class FecDecoderTest {
     receiver.input(group.get(0));
     receiver.input(group.get(1));
     assertTrue(receiver.decoder.heldBytes() > 0);
-    assertInput(FecResult.KEPT, group.get(2));
+    assertInput(Result.KEPT, group.get(2));
     assertEquals(0, receiver.decoder.heldBytes());
-    assertInput(FecResult.DUPLICATE, group.get(3));
+    assertInput(Result.DUPLICATE, group.get(3));
     assertRecovered();
   }
 
@@ -102,8 +103,8 @@ class FecDecoderTest {
     List<byte[]> group = group();
     receiver.inputAll(group.subList(1, 4));
     assertRecovered(group.get(0));
-    assertInput(FecResult.DUPLICATE, group.get(0));
-    assertInput(FecResult.DUPLICATE, group.get(4));
+    assertInput(Result.DUPLICATE, group.get(0));
+    assertInput(Result.DUPLICATE, group.get(4));
     assertRecovered();
     assertEquals(0, receiver.decoder.heldBytes());
   }
@@ -112,7 +113,7 @@ class FecDecoderTest {
   void datagramThatArrivesBeforeItsRecoveryIsNotRecovered() {
     List<byte[]> group = group();
     receiver.inputAll(group.subList(2, 5));
-    assertInput(FecResult.DUPLICATE, group.get(0));
+    assertInput(Result.DUPLICATE, group.get(0));
     prove();
     assertRecovered(group.get(1));
   }
@@ -121,10 +122,10 @@ class FecDecoderTest {
   void groupWhoseDataAllArriveBeforeItsRecoveryHoldsNoMemory() {
     List<byte[]> group = group();
     receiver.inputAll(group.subList(2, 5));
-    assertInput(FecResult.DUPLICATE, group.get(0));
-    assertInput(FecResult.DUPLICATE, group.get(0));
+    assertInput(Result.DUPLICATE, group.get(0));
+    assertInput(Result.DUPLICATE, group.get(0));
     assertTrue(receiver.decoder.heldBytes() > 0);
-    assertInput(FecResult.DUPLICATE, group.get(1));
+    assertInput(Result.DUPLICATE, group.get(1));
     assertEquals(0, receiver.decoder.heldBytes());
     prove();
     assertRecovered();
@@ -155,8 +156,8 @@ class FecDecoderTest {
     prove();
     List<byte[]> group = group();
     for (int i = 0; i < 3; i++) {
-      assertInput(i == 0 ? FecResult.KEPT : FecResult.DUPLICATE, group.get(1));
-      assertInput(i == 0 ? FecResult.KEPT : FecResult.DUPLICATE, group.get(3));
+      assertInput(i == 0 ? Result.KEPT : Result.DUPLICATE, group.get(1));
+      assertInput(i == 0 ? Result.KEPT : Result.DUPLICATE, group.get(3));
     }
     assertRecovered();
     receiver.input(group.get(2));
@@ -192,53 +193,52 @@ class FecDecoderTest {
     for (int i = 1; i <= groupsBefore; i++) {
       receiver.input(group().get(0));
     }
-    assertInput(FecResult.KEPT, first.get(1));
+    assertInput(Result.KEPT, first.get(1));
     receiver.input(group().get(0));
-    assertInput(FecResult.STALE, first.get(3));
-    assertInput(FecResult.STALE, first.get(4));
+    assertInput(Result.STALE, first.get(3));
+    assertInput(Result.STALE, first.get(4));
     assertRecovered();
   }
 
   @Test
   void misplacedPacketsAreNotKept() {
-    assertInput(FecResult.MISPLACED, FecReceiver.packet(3, FecPacket.DATA, 10));
-    assertInput(FecResult.MISPLACED, FecReceiver.packet(5, FecPacket.PARITY, 10));
-    assertInput(FecResult.KEPT, FecReceiver.packet(2, FecPacket.DATA, 10));
-    assertInput(FecResult.KEPT, FecReceiver.packet(4, FecPacket.PARITY, 10));
+    assertInput(Result.MISPLACED, FecReceiver.packet(3, FecPacket.DATA, 10));
+    assertInput(Result.MISPLACED, FecReceiver.packet(5, FecPacket.PARITY, 10));
+    assertInput(Result.KEPT, FecReceiver.packet(2, FecPacket.DATA, 10));
+    assertInput(Result.KEPT, FecReceiver.packet(4, FecPacket.PARITY, 10));
     long paws = 0xffffffffL / 5 * 5;
     assertEquals(0xffffffffL, paws);
     FecReceiver other = new FecReceiver(FecConfig.of(2, 2));
     assertEquals(
-        FecResult.MISPLACED, other.input(FecReceiver.packet(0xfffffffcL, FecPacket.DATA, 10)));
-    assertEquals(
-        FecResult.KEPT, other.input(FecReceiver.packet(0xfffffffbL, FecPacket.PARITY, 10)));
+        Result.MISPLACED, other.input(FecReceiver.packet(0xfffffffcL, FecPacket.DATA, 10)));
+    assertEquals(Result.KEPT, other.input(FecReceiver.packet(0xfffffffbL, FecPacket.PARITY, 10)));
     other.close();
   }
 
   @Test
   void parityShorterThanDataAndDataLongerThanParityAreNotKept() {
-    assertInput(FecResult.KEPT, FecReceiver.packet(0, FecPacket.DATA, 100));
-    assertInput(FecResult.MISPLACED, FecReceiver.packet(3, FecPacket.PARITY, 99));
-    assertInput(FecResult.KEPT, FecReceiver.packet(3, FecPacket.PARITY, 100));
-    assertInput(FecResult.MISPLACED, FecReceiver.packet(4, FecPacket.PARITY, 101));
-    assertInput(FecResult.MISPLACED, FecReceiver.packet(1, FecPacket.DATA, 101));
-    assertInput(FecResult.KEPT, FecReceiver.packet(1, FecPacket.DATA, 100));
+    assertInput(Result.KEPT, FecReceiver.packet(0, FecPacket.DATA, 100));
+    assertInput(Result.MISPLACED, FecReceiver.packet(3, FecPacket.PARITY, 99));
+    assertInput(Result.KEPT, FecReceiver.packet(3, FecPacket.PARITY, 100));
+    assertInput(Result.MISPLACED, FecReceiver.packet(4, FecPacket.PARITY, 101));
+    assertInput(Result.MISPLACED, FecReceiver.packet(1, FecPacket.DATA, 101));
+    assertInput(Result.KEPT, FecReceiver.packet(1, FecPacket.DATA, 100));
   }
 
   @Test
   void malformedPacketsAreRefused() {
     byte[] good = FecReceiver.packet(0, FecPacket.DATA, 10);
     for (int length = 0; length < good.length; length++) {
-      assertInput(FecResult.REFUSED, Arrays.copyOf(good, length));
+      assertInput(Result.REFUSED, Arrays.copyOf(good, length));
     }
-    assertInput(FecResult.REFUSED, Arrays.copyOf(good, good.length + 1));
-    assertInput(FecResult.REFUSED, FecReceiver.packet(3, FecPacket.PARITY, 1));
-    assertInput(FecResult.REFUSED, FecReceiver.packet(0xffffffffL, FecPacket.DATA, 10));
-    assertInput(FecResult.REFUSED, FecReceiver.packet(0, FecPacket.OUT_OF_BAND, 10));
-    assertInput(FecResult.REFUSED, FecReceiver.packet(3, FecPacket.PARITY, 65536));
+    assertInput(Result.REFUSED, Arrays.copyOf(good, good.length + 1));
+    assertInput(Result.REFUSED, FecReceiver.packet(3, FecPacket.PARITY, 1));
+    assertInput(Result.REFUSED, FecReceiver.packet(0xffffffffL, FecPacket.DATA, 10));
+    assertInput(Result.REFUSED, FecReceiver.packet(0, FecPacket.OUT_OF_BAND, 10));
+    assertInput(Result.REFUSED, FecReceiver.packet(3, FecPacket.PARITY, 65536));
     assertEquals(0, receiver.decoder.heldBytes());
-    assertInput(FecResult.KEPT, FecReceiver.packet(3, FecPacket.PARITY, 65535));
-    assertInput(FecResult.KEPT, FecReceiver.packet(1, FecPacket.DATA, 2));
+    assertInput(Result.KEPT, FecReceiver.packet(3, FecPacket.PARITY, 65535));
+    assertInput(Result.KEPT, FecReceiver.packet(1, FecPacket.DATA, 2));
   }
 
   @Test
@@ -250,7 +250,7 @@ class FecDecoderTest {
       byte[] parity = FecReceiver.packet(2 * i + 53, FecPacket.PARITY, 50);
       parity[6] = (byte) sizes[i];
       parity[7] = (byte) (sizes[i] >> 8);
-      assertInput(FecResult.KEPT, parity);
+      assertInput(Result.KEPT, parity);
     }
     assertEquals(
         List.of(0, 47, 48), receiver.recovered.stream().map(bytes -> bytes.length).toList());
@@ -334,7 +334,7 @@ class FecDecoderTest {
     for (int i = 0; i < 30; i++) {
       List<byte[]> group = group();
       for (int j = 0; j < 3; j++) {
-        assertEquals(FecResult.REPLAYED, receiver.replay(recorded.get(3 * i + j)));
+        assertEquals(Result.REPLAYED, receiver.replay(recorded.get(3 * i + j)));
       }
       receiver.inputAll(group.subList(1, 4));
       assertRecovered(group.get(0));
@@ -352,7 +352,7 @@ class FecDecoderTest {
     List<byte[]> late = peer.sendRandom(4, 200, 0);
     receiver.inputAll(late.subList(1, 4));
     receiver.inputAll(peer.sendRandom(groups * 4, 200, 0));
-    assertEquals(FecResult.KEPT, receiver.replay(late.get(4)));
+    assertEquals(Result.KEPT, receiver.replay(late.get(4)));
     assertRecovered(late.get(0));
   }
 
@@ -365,7 +365,7 @@ class FecDecoderTest {
     assertEquals("4/1", receiver.ratio());
     for (int i = 0; i < 30; i++) {
       List<byte[]> group = sender.sendRandom(4, 200, 0);
-      assertEquals(FecResult.REPLAYED, receiver.replay(recorded.get(i)));
+      assertEquals(Result.REPLAYED, receiver.replay(recorded.get(i)));
       receiver.inputAll(group.subList(1, 5));
       assertRecovered(group.get(0));
     }
@@ -403,7 +403,7 @@ class FecDecoderTest {
   void repeatedForgeryOfOneNumberDoesNotMoveTheDecoder() {
     receiver.inputAll(sender.sendRandom(60, 50, 0));
     for (int i = 0; i < 10; i++) {
-      assertInput(FecResult.STALE, FecReceiver.packet(100_000, FecPacket.DATA, 10));
+      assertInput(Result.STALE, FecReceiver.packet(100_000, FecPacket.DATA, 10));
     }
     List<byte[]> group = group();
     receiver.inputAll(group.subList(1, 4));
@@ -423,19 +423,19 @@ class FecDecoderTest {
     List<byte[]> packets = new java.util.ArrayList<>(sender.send(large.get(0), 0));
     packets.addAll(sender.send(large.get(1), 0));
     packets.addAll(sender.send(large.get(2), 0));
-    assertInput(FecResult.KEPT, packets.get(4));
-    assertInput(FecResult.KEPT, packets.get(3));
-    assertInput(FecResult.NOT_KEPT, packets.get(1));
+    assertInput(Result.KEPT, packets.get(4));
+    assertInput(Result.KEPT, packets.get(3));
+    assertInput(Result.NOT_KEPT, packets.get(1));
     assertRecovered();
     context.release(other);
-    assertInput(FecResult.KEPT, packets.get(2));
+    assertInput(Result.KEPT, packets.get(2));
     assertRecovered(packets.get(0));
-    assertInput(FecResult.KEPT, group.get(0));
+    assertInput(Result.KEPT, group.get(0));
   }
 
   @Test
   void arraysOfGroupsAreChargedUntilTheyAreReleased() {
-    group().subList(0, 3).forEach(packet -> assertInput(FecResult.KEPT, packet));
+    group().subList(0, 3).forEach(packet -> assertInput(Result.KEPT, packet));
     assertEquals(0, receiver.decoder.heldBytes());
     int groups = 1 + (128 + 4) / 5;
     long arrays = 13L * groups + (4 + 2) * 5L * groups;
@@ -448,7 +448,7 @@ class FecDecoderTest {
   @Test
   void arraysOfPacketsBeforeTheRatioIsKnownAreChargedUntilTheyAreReleased() {
     receiver = new FecReceiver(FecConfig.NONE);
-    assertInput(FecResult.KEPT, FecReceiver.packet(0, FecPacket.DATA, 10));
+    assertInput(Result.KEPT, FecReceiver.packet(0, FecPacket.DATA, 10));
     long arrays = 64L * (4 + 2 + 4 + 1);
     long used = receiver.budget.usedBytes() - receiver.decoder.heldBytes();
     assertTrue(used >= arrays && used < arrays + 150, used + " bytes");
@@ -465,7 +465,7 @@ class FecDecoderTest {
       MemoryAccount other = MemoryAccount.of(budget);
       assertTrue(other.tryReserve(8 * 1024));
       for (byte[] packet : peer.sendRandom(30 * 3, 200, 0)) {
-        assertEquals(FecResult.NOT_KEPT, late.input(packet));
+        assertEquals(Result.NOT_KEPT, late.input(packet));
       }
       assertEquals(8 * 1024, budget.usedBytes());
       other.release(8 * 1024);
@@ -541,7 +541,7 @@ class FecDecoderTest {
   void disabledDecoderKeepsNoPackets() {
     receiver = new FecReceiver(RATIO.withDecoding(false));
     for (byte[] packet : group().subList(1, 5)) {
-      assertInput(FecResult.NOT_KEPT, packet);
+      assertInput(Result.NOT_KEPT, packet);
     }
     assertRecovered();
   }
@@ -551,8 +551,8 @@ class FecDecoderTest {
     List<byte[]> group = group();
     receiver.input(group.get(1));
     receiver.decoder.close();
-    assertInput(FecResult.NOT_KEPT, group.get(2));
-    assertInput(FecResult.NOT_KEPT, group.get(3));
+    assertInput(Result.NOT_KEPT, group.get(2));
+    assertInput(Result.NOT_KEPT, group.get(3));
     assertRecovered();
   }
 
@@ -592,7 +592,7 @@ class FecDecoderTest {
   }
 
   private static void input(FecDecoder decoder, byte[] packet) {
-    FecResult result = decoder.input(Unpooled.wrappedBuffer(packet), 0, packet.length, 0);
-    assertTrue(result == FecResult.KEPT || result == FecResult.DUPLICATE);
+    Result result = decoder.input(Unpooled.wrappedBuffer(packet), 0, packet.length, 0);
+    assertTrue(result == Result.KEPT || result == Result.DUPLICATE);
   }
 }

@@ -158,7 +158,7 @@ class FecHostilityTest {
   /** Never throws, and recovers datagrams no longer than the packets, only from packets. */
   private static void input(FecDecoder decoder, byte[] packet, long nowUs) {
     ByteBuf buf = Unpooled.wrappedBuffer(packet);
-    FecResult result = decoder.input(buf, 0, packet.length, nowUs);
+    FecDecoder.Result result = decoder.input(buf, 0, packet.length, nowUs);
     assertEquals(0, buf.readerIndex());
     assertEquals(1, buf.refCnt());
     int recovered = 0;
@@ -166,7 +166,7 @@ class FecHostilityTest {
       recovered++;
       assertTrue(r.readableBytes() <= FecPacket.MAX_SHARD_BYTES - FecPacket.SIZE_BYTES);
     }
-    assertTrue(recovered == 0 || result == FecResult.KEPT);
+    assertTrue(recovered == 0 || result == FecDecoder.Result.KEPT);
     assertTrue(recovered < FecConfig.MAX_SHARDS * 2);
   }
 
@@ -185,7 +185,7 @@ class FecHostilityTest {
       for (byte[] packet : sender.sendRandom(10, 100, 0)) {
         if (FecReceiver.seqid(packet) % 13 != 4) {
           ByteBuf buf = Unpooled.wrappedBuffer(packet);
-          assertNotEquals(FecResult.REFUSED, decoder.input(buf, 0, packet.length, nowUs));
+          assertNotEquals(FecDecoder.Result.REFUSED, decoder.input(buf, 0, packet.length, nowUs));
           while (decoder.nextRecovered() != null) {
             recovered++;
           }

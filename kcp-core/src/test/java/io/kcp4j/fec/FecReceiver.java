@@ -30,19 +30,19 @@ final class FecReceiver {
     decoder = new FecDecoder(config, context);
   }
 
-  FecResult input(byte[] packet) {
+  FecDecoder.Result input(byte[] packet) {
     return input(packet, true);
   }
 
   /** Inputs a packet that may be a replay. */
-  FecResult replay(byte[] packet) {
+  FecDecoder.Result replay(byte[] packet) {
     return input(packet, false);
   }
 
-  private FecResult input(byte[] packet, boolean isFresh) {
+  private FecDecoder.Result input(byte[] packet, boolean isFresh) {
     ByteBuf buf = Unpooled.buffer();
     buf.writeZero(3).writeBytes(packet).writeZero(5);
-    FecResult result = decoder.input(buf, 3, 3 + packet.length, isFresh, nowUs);
+    FecDecoder.Result result = decoder.input(buf, 3, 3 + packet.length, isFresh, nowUs);
     for (ByteBuf r = decoder.nextRecovered(); r != null; r = decoder.nextRecovered()) {
       byte[] datagram = new byte[r.readableBytes()];
       r.readBytes(datagram);
