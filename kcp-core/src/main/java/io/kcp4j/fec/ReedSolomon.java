@@ -1,7 +1,6 @@
 package io.kcp4j.fec;
 
 import java.util.Arrays;
-import java.util.Objects;
 
 /**
  * A systematic Reed-Solomon code over GF(2^8), polynomial 0x11D: from d data shards it computes p
@@ -47,9 +46,6 @@ final class ReedSolomon {
   private final int dataShards;
   private final int parityShards;
 
-  /** Null means the preferred kernel, which may change. */
-  private final ShardKernel ownKernel;
-
   /** For each shard the sum of the logarithms of its distances to all other data shards. */
   private final int[] logDistances;
 
@@ -62,10 +58,9 @@ final class ReedSolomon {
   /** Created on first use: not needed for decoding. */
   private volatile Parity parity;
 
-  private ReedSolomon(int dataShards, int parityShards, ShardKernel ownKernel) {
+  private ReedSolomon(int dataShards, int parityShards) {
     this.dataShards = dataShards;
     this.parityShards = parityShards;
-    this.ownKernel = ownKernel;
     logDistances = new int[dataShards + parityShards];
     for (int i = 0; i < logDistances.length; i++) {
       logDistances[i] = logDistancesToData(i);
@@ -84,15 +79,10 @@ final class ReedSolomon {
     int slot = dataShards * 31 + parityShards & (SHARED.length - 1);
     ReedSolomon shared = SHARED[slot];
     if (shared == null || shared.dataShards != dataShards || shared.parityShards != parityShards) {
-      shared = new ReedSolomon(dataShards, parityShards, null);
+      shared = new ReedSolomon(dataShards, parityShards);
       SHARED[slot] = shared;
     }
     return shared;
-  }
-
-  /** The same code with a fixed kernel, for tests and benchmarks. Not cached. */
-  ReedSolomon withKernel(ShardKernel kernel) {
-    return new ReedSolomon(dataShards, parityShards, Objects.requireNonNull(kernel, "kernel"));
   }
 
   private static void checkShards(int dataShards, int parityShards) {
@@ -121,11 +111,6 @@ final class ReedSolomon {
     return parityShards;
   }
 
-  /** The kernel in use now. */
-  ShardKernel kernel() {
-    return ownKernel == null ? ShardKernel.preferred() : ownKernel;
-  }
-
   /**
    * The recommended length of rows for shards of up to {@code bytes}. Any sufficient length works;
    * with this one the size of the array, its header included, is a multiple of 64, so that rows
@@ -152,8 +137,9 @@ final class ReedSolomon {
     parityProduct().multiply(data, parity, longs);
   }
 
+  /** Prepares the parity again when another kernel has become the preferred one. */
   private ShardKernel.Product parityProduct() {
-    ShardKernel kernel = kernel();
+    ShardKernel kernel = ShardKernel.preferred();
     Parity prepared = parity;
     if (prepared == null || prepared.kernel != kernel) {
       prepared = new Parity(kernel, kernel.prepare(parityCoefficients()));
@@ -207,7 +193,7 @@ final class ReedSolomon {
 
   private Repair repairOf(boolean[] present) {
     int slot = (Arrays.hashCode(present) * HASH_FACTOR) >>> (Integer.SIZE - REPAIRS_BITS);
-    ShardKernel kernel = kernel();
+    ShardKernel kernel = ShardKernel.preferred();
     Repair repair = repairs[slot];
     if (repair == null || !repair.isOf(present, kernel)) {
       repair = newRepair(present, kernel);
@@ -306,5 +292,127 @@ final class ReedSolomon {
       log += other == point ? 0 : GaloisField.log(other ^ point);
     }
     return log;
+  }
+
+  /** How to reconstruct the data shards that are missing in one pattern of loss. Immutable. */
+  private static final class Repair {
+
+    /** The maximum number of coefficients that are prepared and cached. */
+    private static final int MAX_KEPT = 256;
+
+    private final boolean[] present;
+    private final ShardKernel kernel;
+
+    /** The shards to compute from; {@link #missing} are those to compute. */
+    private final int[] sources;
+
+    private final int[] missing;
+
+    /** Null if too many are missing. */
+    private final byte[][] coefficients;
+
+    /** Null if there is nothing to compute, or if it is too large to cache. */
+    private final ShardKernel.Product product;
+
+    Repair(
+        boolean[] present,
+        int[] sources,
+        int[] missing,
+        byte[][] coefficients,
+        ShardKernel kernel) {
+      this.present = present.clone();
+      this.sources = sources;
+      this.missing = missing;
+      this.coefficients = coefficients;
+      this.kernel = kernel;
+      boolean isPrepared = coefficients != null && missing.length > 0 && !isLarge();
+      product = isPrepared ? kernel.prepare(coefficients) : null;
+    }
+
+    boolean isOf(boolean[] otherPresent, ShardKernel otherKernel) {
+      return kernel.equals(otherKernel) && Arrays.equals(present, otherPresent);
+    }
+
+    boolean isLarge() {
+      return sources.length * missing.length > MAX_KEPT;
+    }
+
+    boolean isPossible() {
+      return coefficients != null;
+    }
+
+    void run(long[][] shards, int longs) {
+      if (missing.length == 0) {
+        return;
+      }
+      long[][] inputs = rows(shards, sources, longs);
+      long[][] outputs = rows(shards, missing, longs);
+      if (product == null) {
+        kernel.multiply(coefficients, inputs, outputs, longs);
+      } else {
+        product.multiply(inputs, outputs, longs);
+      }
+    }
+
+    private static long[][] rows(long[][] shards, int[] places, int longs) {
+      long[][] rows = new long[places.length][];
+      for (int i = 0; i < rows.length; i++) {
+        rows[i] = shards[places[i]];
+        checkRow("shards", rows[i], longs);
+      }
+      return rows;
+    }
+  }
+
+  /**
+   * Arithmetic in GF(2^8) modulo x^8 + x^4 + x^3 + x^2 + 1 (0x11D), for constructing codes; a
+   * {@link ShardKernel} processes the bytes of shards. Addition is XOR.
+   *
+   * <p>2 generates the field: products of many factors are sums of logarithms.
+   */
+  private static final class GaloisField {
+
+    static final int SIZE = 256;
+
+    private static final int POLYNOMIAL = 0x11D;
+    private static final int GROUP_ORDER = SIZE - 1;
+
+    /** Repeated three times, so that sums and differences of logarithms need no division. */
+    private static final byte[] EXP = new byte[3 * GROUP_ORDER];
+
+    private static final short[] LOG = new short[SIZE];
+
+    static {
+      int power = 1;
+      for (int log = 0; log < GROUP_ORDER; log++) {
+        for (int round = 0; round < EXP.length; round += GROUP_ORDER) {
+          EXP[round + log] = (byte) power;
+        }
+        LOG[power] = (short) log;
+        power <<= 1;
+        power ^= power < SIZE ? 0 : POLYNOMIAL;
+      }
+    }
+
+    private GaloisField() {}
+
+    /** The logarithm to base 2 of {@code a}, 1 to 255. */
+    static int log(int a) {
+      assert a > 0 && a < SIZE : a;
+      return LOG[a];
+    }
+
+    /**
+     * The logarithm, 0 to 254, of a product whose factors' logarithms, some negative, add up to
+     * this.
+     */
+    static int reduceLog(int log) {
+      return Math.floorMod(log, GROUP_ORDER);
+    }
+
+    /** The element with the logarithm {@code a - b - c}, each of them 0 to 254. */
+    static byte quotient(int a, int b, int c) {
+      return EXP[a - b - c + 2 * GROUP_ORDER];
+    }
   }
 }

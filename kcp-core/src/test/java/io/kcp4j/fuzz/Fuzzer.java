@@ -39,7 +39,6 @@ final class Fuzzer {
           "io.kcp4j.fec.BitPlane*",
           "io.kcp4j.fec.PeerRatio$RatioSearch",
           "io.kcp4j.fec.ReedSolomon*",
-          "io.kcp4j.fec.Repair*",
           "io.kcp4j.lanes.FrameInspector",
           "io.kcp4j.lanes.LaneInspector");
 

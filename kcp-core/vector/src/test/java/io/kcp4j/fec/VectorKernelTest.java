@@ -19,7 +19,6 @@ class VectorKernelTest {
   @Test
   void isInUse() {
     assertEquals(System.getProperty(ShardKernel.PROPERTY), ShardKernel.preferred().name());
-    assertEquals(ShardKernel.preferred(), ReedSolomon.of(10, 3).kernel());
   }
 
   @Test
