@@ -110,7 +110,7 @@ class ArchitectureTest {
   private static final String KERNEL_CHOICE = "io.kcp4j.kernel";
 
   /** Thread-local scratch memory of kernels, without state between calls. */
-  private static final String KERNEL_SCRATCH = "io.kcp4j.fec.Scratch";
+  private static final String KERNEL_SCRATCH = "io.kcp4j.fec.BitPlaneKernel$Scratch";
 
   /** Spare memory of a thread, without state. */
   private static final String SPARE_TRANSMISSIONS = "io.kcp4j.congestion.Transmissions";
