@@ -2,6 +2,10 @@ package io.kcp4j.fec;
 
 import io.kcp4j.MemoryAccount;
 import io.kcp4j.Unstable;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.LongBuffer;
+import java.util.ArrayDeque;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Objects;
@@ -70,9 +74,19 @@ public final class FecContext {
     account.release(bytes);
   }
 
+  /** The length of the array that {@link #acquire} provides for a shard of {@code bytes}. */
+  static int sizeFor(int bytes) {
+    for (int size : ShardPool.SIZES) {
+      if (bytes <= size) {
+        return size;
+      }
+    }
+    return bytes;
+  }
+
   /** An array for a shard of {@code bytes}, or null if the budget, or the heap, has no room. */
   byte[] acquire(int bytes) {
-    int size = ShardPool.sizeFor(bytes);
+    int size = sizeFor(bytes);
     if (!account.tryReserveSpare(size)) {
       return null;
     }
@@ -107,5 +121,103 @@ public final class FecContext {
   /** A temporary array, valid until a codec of this thread is used. */
   byte[] staging(int bytes) {
     return rows.staging(bytes);
+  }
+
+  /**
+   * A pool of byte arrays for shards, in a few sizes, so that a short shard takes a small array.
+   */
+  private static final class ShardPool {
+
+    /** The largest fits any packet of 1500 bytes. */
+    private static final int[] SIZES = {128, 256, 512, 1024, 1536};
+
+    /**
+     * As many of one size as a dozen busy sessions need at a time; the garbage collector takes
+     * more.
+     */
+    private static final int MAX_FREE = 128;
+
+    private final ArrayDeque<byte[]>[] free = newQueues();
+
+    @SuppressWarnings({"unchecked", "rawtypes"})
+    private static ArrayDeque<byte[]>[] newQueues() {
+      ArrayDeque<byte[]>[] queues = new ArrayDeque[SIZES.length];
+      for (int i = 0; i < queues.length; i++) {
+        queues[i] = new ArrayDeque<>();
+      }
+      return queues;
+    }
+
+    /** An array of a size that {@link #sizeFor} has returned, with arbitrary content. */
+    byte[] acquire(int size) {
+      ArrayDeque<byte[]> queue = queue(size);
+      byte[] array = queue == null ? null : queue.pollLast();
+      return array == null ? new byte[size] : array;
+    }
+
+    /** Returns an array to the pool. */
+    void release(byte[] array) {
+      ArrayDeque<byte[]> queue = queue(array.length);
+      if (queue != null && queue.size() < MAX_FREE) {
+        queue.addLast(array);
+      }
+    }
+
+    private ArrayDeque<byte[]> queue(int size) {
+      for (int i = 0; i < SIZES.length; i++) {
+        if (size == SIZES[i]) {
+          return free[i];
+        }
+      }
+      return null;
+    }
+  }
+
+  /**
+   * The rows of longs that all codes of a thread compute with, and the array through which bytes
+   * are copied in and out. Their content belongs to the last owner that claimed them.
+   */
+  static final class ShardRows {
+
+    /** For the longest packet that kcp-go accepts, 1500 bytes, so that rows rarely have to grow. */
+    private static final int MIN_LONGS = ReedSolomon.rowLongs(1500);
+
+    private final long[][] rows = new long[FecConfig.MAX_SHARDS][];
+    private byte[] staging = {};
+    private LongBuffer stagingLongs;
+    private Object owner;
+
+    /** Makes {@code owner} the owner: the content of the rows is lost. */
+    void claim(Object owner) {
+      this.owner = owner;
+    }
+
+    boolean isClaimedBy(Object owner) {
+      return this.owner == owner;
+    }
+
+    /** One row of at least {@code longs}. */
+    long[] row(int i, int longs) {
+      long[] row = rows[i];
+      if (row == null || row.length < longs) {
+        row = new long[ReedSolomon.rowLongs(Math.max(longs, MIN_LONGS) * Long.BYTES)];
+        rows[i] = row;
+      }
+      return row;
+    }
+
+    /** An array of at least {@code bytes}. */
+    byte[] staging(int bytes) {
+      if (staging.length < bytes) {
+        staging = new byte[Math.max(MIN_LONGS * Long.BYTES, (bytes + 7) & ~7)];
+        stagingLongs = ByteBuffer.wrap(staging).order(ByteOrder.LITTLE_ENDIAN).asLongBuffer();
+      }
+      return staging;
+    }
+
+    /** A view of the staging array as longs. */
+    LongBuffer stagingLongs() {
+      return stagingLongs;
+    }
   }
 }

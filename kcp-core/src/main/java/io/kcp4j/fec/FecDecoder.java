@@ -352,7 +352,7 @@ public final class FecDecoder {
         return Result.DUPLICATE;
       }
       drop(i);
-      if (heldBytes + ShardPool.sizeFor(bytes) > ShardGroups.MAX_HELD_BYTES) {
+      if (heldBytes + FecContext.sizeFor(bytes) > ShardGroups.MAX_HELD_BYTES) {
         return Result.NOT_KEPT;
       }
       byte[] copy = context.acquire(bytes);

@@ -14,7 +14,7 @@ import java.util.Arrays;
 final class ShardCodec {
 
   private final ReedSolomon code;
-  private final ShardRows rows;
+  private final FecContext.ShardRows rows;
   private final long[][] all;
   private final long[][] data;
   private final long[][] parity;
@@ -23,7 +23,7 @@ final class ShardCodec {
   private int shardBytes;
   private int longs;
 
-  ShardCodec(int dataShards, int parityShards, ShardRows rows) {
+  ShardCodec(int dataShards, int parityShards, FecContext.ShardRows rows) {
     code = ReedSolomon.of(dataShards, parityShards);
     this.rows = rows;
     all = new long[dataShards + parityShards][];

@@ -319,7 +319,7 @@ final class ShardGroups {
   }
 
   private byte[] tryAcquire(int bytes) {
-    if (heldBytes + ShardPool.sizeFor(bytes) > maxHeldBytes) {
+    if (heldBytes + FecContext.sizeFor(bytes) > maxHeldBytes) {
       return null;
     }
     byte[] array = context.acquire(bytes);
