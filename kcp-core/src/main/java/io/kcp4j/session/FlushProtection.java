@@ -3,7 +3,6 @@ package io.kcp4j.session;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpCounters;
 import io.kcp4j.Segment;
-import io.kcp4j.fec.BurstSplitter;
 import io.kcp4j.fec.DatagramCopies;
 import io.kcp4j.fec.FecConfig;
 import io.kcp4j.fec.FecContext;
@@ -222,5 +221,117 @@ final class FlushProtection {
   long deadlineUs() {
     long copyAtUs = copies.nextAtUs();
     return isGroupOpen() ? Math.min(fillAtUs, copyAtUs) : copyAtUs;
+  }
+
+  /**
+   * Into how many datagrams to split each flush, so that groups end with bursts; protocol.md 11.14
+   * and 11.15.
+   *
+   * <p>A burst is what the application writes at one time, such as a game's tick. In most cases it
+   * is one flush, which is split into a group of equal datagrams, or into several groups. But the
+   * peer of such a sender receives the datagrams a moment after each other, and a server that
+   * answers each of them flushes its burst in parts. To split every part into a whole group would
+   * take several times the bytes. So the size of bursts is estimated, and each flush is split into
+   * datagrams of the size that the whole burst suggests.
+   */
+  static final class BurstSplitter {
+
+    /** Weight 1/8 for the newest burst: some ten bursts of a new size suffice to learn it. */
+    private static final int GAIN = 8;
+
+    /** The longest burst, in gaps: some applications flush all the time. */
+    private static final int MAX_GAPS = 4;
+
+    /** The headers of IPv4 and UDP. */
+    private static final int PACKET_BYTES = 28;
+
+    private final int dataShards;
+
+    /** The mean size of recent bursts; 0 before the end of the first one. */
+    private int expectedBytes;
+
+    private int burstBytes;
+    private long begunAtUs;
+    private long flushedAtUs;
+
+    /**
+     * Makes a splitter.
+     *
+     * @param dataShards the data packets of a group
+     */
+    BurstSplitter(int dataShards) {
+      this.dataShards = dataShards;
+    }
+
+    /**
+     * Records a flush, which begins a burst or continues one.
+     *
+     * @param bytes of its new segments
+     * @param gapUs how long without a flush until the burst has ended, in microseconds
+     * @param nowUs the time, in microseconds
+     */
+    void onFlush(int bytes, long gapUs, long nowUs) {
+      if (nowUs - flushedAtUs >= gapUs || nowUs - begunAtUs >= MAX_GAPS * gapUs) {
+        endBurst();
+        begunAtUs = nowUs;
+      }
+      flushedAtUs = nowUs;
+      burstBytes += bytes;
+    }
+
+    private void endBurst() {
+      expectedBytes += expectedBytes == 0 ? burstBytes : (burstBytes - expectedBytes) / GAIN;
+      burstBytes = 0;
+    }
+
+    /**
+     * Whether copies of the burst take fewer bytes than a group.
+     *
+     * @param parity the number of parity packets of the group, and of copies
+     * @param mostBytes payload that fits into a datagram
+     */
+    boolean isCheaperCopied(int parity, int mostBytes) {
+      int bytes = Math.max(burstBytes, expectedBytes);
+      int headerBytes = PACKET_BYTES + Segment.HEADER_BYTES;
+      int shardBytes = headerBytes + FecPacket.DATA_HEADER_BYTES + ceilDiv(bytes, dataShards);
+      return bytes <= mostBytes
+          && (1 + parity) * (headerBytes + bytes) <= (dataShards + parity) * shardBytes;
+    }
+
+    /**
+     * The number of datagrams into which to split the flush that was recorded last.
+     *
+     * @param bytes of its new segments
+     * @param mostBytes payload that fits into a datagram
+     * @param placesLeft datagrams that the current group lacks
+     */
+    int datagrams(int bytes, int mostBytes, int placesLeft) {
+      int least = ceilDiv(bytes, mostBytes);
+      int most = wholeGroups(bytes, mostBytes);
+      if (expectedBytes == 0) {
+        return most;
+      }
+      int expected = wholeGroups(expectedBytes, mostBytes);
+      long split = Math.round((double) bytes * expected / expectedBytes);
+      int datagrams = (int) Math.min(Math.max(split, Math.max(least, 1)), most);
+      return endGroup(datagrams, least, placesLeft);
+    }
+
+    /** A last group of a single datagram is avoided, and one that lacks a single one is filled. */
+    private int endGroup(int datagrams, int least, int placesLeft) {
+      int rest = Math.max(datagrams - placesLeft, 0) % dataShards;
+      if (rest == 1 && datagrams > least) {
+        return datagrams - 1;
+      }
+      return rest > 1 && rest == dataShards - 1 ? datagrams + 1 : datagrams;
+    }
+
+    private int wholeGroups(int bytes, int mostBytes) {
+      return dataShards * ceilDiv(bytes, dataShards * mostBytes);
+    }
+
+    private static int ceilDiv(int bytes, int by) {
+      return (bytes + by - 1) / by;
+    }
   }
 }

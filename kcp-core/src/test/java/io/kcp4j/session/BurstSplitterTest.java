@@ -1,9 +1,10 @@
-package io.kcp4j.fec;
+package io.kcp4j.session;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kcp4j.session.FlushProtection.BurstSplitter;
 import org.junit.jupiter.api.Test;
 
 /** {@link BurstSplitter} with groups of four and datagrams of 1400 bytes. */
