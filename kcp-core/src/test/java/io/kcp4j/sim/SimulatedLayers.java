@@ -100,21 +100,15 @@ final class SimulatedLayers {
 
   /** Draws settings that encode. */
   static FecConfig drawFec(SplittableRandom random) {
-    FecConfig ratio =
-        switch (random.nextInt(9)) {
-          case 0 -> FecConfig.of(10, 3);
-          case 1 -> FecConfig.of(3, 2);
-          case 2 -> FecConfig.of(1 + random.nextInt(40), 1 + random.nextInt(10));
-          case 3 -> FecConfig.adaptive().withMaxParity(1 + random.nextInt(3));
-          case 4 -> FecConfig.adaptive().withDelayedCopyMs(1 + random.nextInt(20));
-          case 5 -> drawRatio(random).withFlushAlignment(true);
-          default -> drawRatio(random);
-        };
-    int gapMs = random.nextInt(3) == 0 ? random.nextInt(100) : FecConfig.DEFAULT_PARITY_GAP_MS;
-    return ratio
-        .withParityGapMs(random.nextInt(4) == 0 ? 0 : gapMs)
-        .withProtectsAcks(random.nextBoolean())
-        .withDecoding(random.nextInt(10) > 0);
+    return switch (random.nextInt(9)) {
+      case 0 -> FecConfig.of(10, 3);
+      case 1 -> FecConfig.of(3, 2);
+      case 2 -> FecConfig.of(1 + random.nextInt(40), 1 + random.nextInt(10));
+      case 3 -> FecConfig.adaptive().withMaxParity(1 + random.nextInt(3));
+      case 4 -> FecConfig.adaptive().withDelayedCopyMs(1 + random.nextInt(20));
+      case 5 -> drawRatio(random).withFlushAlignment(true);
+      default -> drawRatio(random);
+    };
   }
 
   private static FecConfig drawRatio(SplittableRandom random) {
