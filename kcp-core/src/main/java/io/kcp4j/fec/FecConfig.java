@@ -13,9 +13,6 @@ public final class FecConfig {
    */
   public static final int MAX_SHARDS = 256;
 
-  /** kcp-go uses 500 ms: after such a gap the ARQ has already recovered from a loss. */
-  public static final int DEFAULT_PARITY_GAP_MS = 500;
-
   /** Limits the work that a peer can cause: larger codecs take milliseconds to build. */
   public static final int DEFAULT_MAX_DETECTED_SHARDS = 64;
 
@@ -33,7 +30,6 @@ public final class FecConfig {
 
     int dataShards;
     int parityShards;
-    int parityGapMs = DEFAULT_PARITY_GAP_MS;
     boolean protectsAcks;
     boolean isDecoding = true;
     int maxDetectedShards = DEFAULT_MAX_DETECTED_SHARDS;
@@ -47,7 +43,6 @@ public final class FecConfig {
     Fields(Fields other) {
       dataShards = other.dataShards;
       parityShards = other.parityShards;
-      parityGapMs = other.parityGapMs;
       protectsAcks = other.protectsAcks;
       isDecoding = other.isDecoding;
       maxDetectedShards = other.maxDetectedShards;
@@ -66,7 +61,8 @@ public final class FecConfig {
 
   /**
    * Sends {@code parityShards} parity packets after every {@code dataShards} datagrams: any {@code
-   * parityShards} of these packets may be lost.
+   * parityShards} of these packets may be lost. A group gets no parity if its last datagram is sent
+   * 500 ms or longer after the one before, as in kcp-go.
    *
    * @param dataShards 1 to 255
    * @param parityShards 1 to 255; together at most {@value #MAX_SHARDS}
@@ -167,8 +163,8 @@ public final class FecConfig {
    * #dataShards} equal datagrams, or a multiple of that, and their parity. Where copies take fewer
    * bytes, a small flush is not split, but followed by as many copies as there is parity.
    * Retransmissions and datagrams without payload are not protected, whatever {@link #protectsAcks}
-   * says, nor is anything while more is queued than a few datagrams, or than may leave. {@link
-   * #parityGapMs} does not apply.
+   * says, nor is anything while more is queued than a few datagrams, or than may leave. A group
+   * gets its parity however long it takes to fill.
    *
    * @throws IllegalStateException if these settings do not encode, or are {@link #adaptive} and
    *     {@code isAligned} is false
@@ -206,27 +202,6 @@ public final class FecConfig {
     checkRange("delayedCopyMs", ms, 0, MAX_COPY_DELAY_MS);
     Fields fields = new Fields(this.fields);
     fields.copyDelayMs = ms;
-    return new FecConfig(fields);
-  }
-
-  /**
-   * The gap, in milliseconds, after which a group gets no parity: if its last datagram is sent so
-   * long or longer after the previous one. 0: parity is always sent. Default {@value
-   * #DEFAULT_PARITY_GAP_MS}.
-   */
-  public int parityGapMs() {
-    return fields.parityGapMs;
-  }
-
-  /**
-   * These settings with another gap.
-   *
-   * @param ms 0 or more
-   */
-  public FecConfig withParityGapMs(int ms) {
-    checkRange("parityGapMs", ms, 0, Integer.MAX_VALUE);
-    Fields fields = new Fields(this.fields);
-    fields.parityGapMs = ms;
     return new FecConfig(fields);
   }
 

@@ -21,6 +21,9 @@ import java.util.Objects;
 @Unstable
 public final class FecEncoder {
 
+  /** As in kcp-go, whose sessions use 500 ms: after such a gap the ARQ has recovered from a loss. */
+  private static final int PARITY_GAP_US = 500_000;
+
   /** More packets than the window of any receiver. */
   private static final int SUCCESSOR_DISTANCE = 4096;
 
@@ -220,8 +223,7 @@ public final class FecEncoder {
 
   /** Whether the current datagram is sent after a gap; the first one always is. */
   private boolean isAfterGap(long nowUs) {
-    long gapUs = 1_000L * config.parityGapMs();
-    return gapUs > 0 && !config.isFlushAligned() && (!hasSent || nowUs - sentAtUs >= gapUs);
+    return !config.isFlushAligned() && (!hasSent || nowUs - sentAtUs >= PARITY_GAP_US);
   }
 
   private void keep(ByteBuf buf, int index, int bytes) {

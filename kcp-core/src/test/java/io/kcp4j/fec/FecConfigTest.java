@@ -30,7 +30,6 @@ class FecConfigTest {
     assertTrue(config.isEncoding());
     assertTrue(config.isDecoding());
     assertEquals(13, config.shards());
-    assertEquals(500, config.parityGapMs());
     assertFalse(config.protectsAcks());
     assertEquals(64, config.maxDetectedShards());
   }
@@ -49,13 +48,11 @@ class FecConfigTest {
   void eachSettingKeepsTheOthers() {
     FecConfig config =
         FecConfig.of(3, 2)
-            .withParityGapMs(0)
             .withProtectsAcks(true)
             .withDecoding(false)
             .withMaxDetectedShards(256);
     assertEquals(3, config.dataShards());
     assertEquals(2, config.parityShards());
-    assertEquals(0, config.parityGapMs());
     assertTrue(config.protectsAcks());
     assertFalse(config.isDecoding());
     assertEquals(256, config.maxDetectedShards());
@@ -109,7 +106,6 @@ class FecConfigTest {
   @Test
   void valuesOutOfRangeAreRejected() {
     FecConfig config = FecConfig.NONE;
-    assertThrows(IllegalArgumentException.class, () -> config.withParityGapMs(-1));
     assertThrows(IllegalArgumentException.class, () -> config.withMaxDetectedShards(1));
     assertThrows(IllegalArgumentException.class, () -> config.withMaxDetectedShards(257));
     assertEquals(2, config.withMaxDetectedShards(2).maxDetectedShards());

@@ -360,7 +360,7 @@ class FecDecoderTest {
   void replayedPacketsOfAnEarlierRatioDoNotStopRecovery() {
     List<byte[]> recorded = sender.sendRandom(60, 200, 0);
     receiver.inputAll(recorded);
-    sender.encoder = sender.encoder.successor(FecConfig.of(4, 1).withParityGapMs(0));
+    sender.encoder = sender.encoder.successor(FecConfig.of(4, 1));
     receiver.inputAll(sender.sendRandom(100, 200, 0));
     assertEquals("4/1", receiver.ratio());
     for (int i = 0; i < 30; i++) {

@@ -110,14 +110,6 @@ class FecEncoderTest {
   }
 
   @Test
-  void parityIsAlwaysSentWithoutAGapLimit() {
-    FecConfig config = FecConfig.of(1, 1).withParityGapMs(0);
-    FecSender sender = sender(config, MemoryBudget.unlimited());
-    assertEquals(2, sender.send(new byte[9], 0).size());
-    assertEquals(2, sender.send(new byte[9], 1_000_000_000).size());
-  }
-
-  @Test
   void copiesAreHeldOnlyWhileTheGroupIsIncomplete() {
     FecSender sender = new FecSender(4, 2);
     int[] held = {128, 128 + 1536, 128 + 1536 + 256, 0};
@@ -231,8 +223,8 @@ class FecEncoderTest {
   @Test
   void parityIsUnavailableOnceAnotherGroupIsEncoded() {
     FecContext context = new FecContext(MemoryAccount.of(MemoryBudget.unlimited()));
-    FecEncoder one = new FecEncoder(FecConfig.of(1, 1).withParityGapMs(0), context);
-    FecEncoder other = new FecEncoder(FecConfig.of(1, 1).withParityGapMs(0), context);
+    FecEncoder one = new FecEncoder(FecConfig.of(1, 1).withFlushAlignment(true), context);
+    FecEncoder other = new FecEncoder(FecConfig.of(1, 1).withFlushAlignment(true), context);
     ByteBuf buf = Unpooled.buffer().writeZero(100);
     assertThrows(IllegalStateException.class, () -> one.writeParity(0, Unpooled.buffer()));
     assertEquals(1, one.protect(buf, 0, 100, 0));

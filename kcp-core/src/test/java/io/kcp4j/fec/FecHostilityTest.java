@@ -173,11 +173,7 @@ class FecHostilityTest {
   /** It detects the true ratio again, whatever ratio it has assumed. */
   private static void recoversValidPackets(FecDecoder decoder) {
     FecSender sender =
-        new FecSender(
-            FecConfig.of(10, 3).withParityGapMs(0),
-            13_000_013L,
-            MemoryBudget.unlimited(),
-            new Random(1));
+        new FecSender(FecConfig.of(10, 3), 13_000_013L, MemoryBudget.unlimited(), new Random(1));
     int recovered = 0;
     long nowUs = 2_000L * PACKETS;
     for (int i = 0; i < 300; i++) {

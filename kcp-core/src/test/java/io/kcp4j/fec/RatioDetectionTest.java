@@ -34,7 +34,7 @@ class RatioDetectionTest {
   }
 
   private static FecSender sender(int dataShards, int parityShards, long first, Random random) {
-    FecConfig config = FecConfig.of(dataShards, parityShards).withParityGapMs(0);
+    FecConfig config = FecConfig.of(dataShards, parityShards).withFlushAlignment(true);
     return new FecSender(
         config, first / config.shards() * config.shards(), MemoryBudget.unlimited(), random);
   }
@@ -192,7 +192,7 @@ class RatioDetectionTest {
         FecSender sender = sender(2, 1, first, new Random(before));
         receiver.inputAll(sender.sendRandom(before, 20, 0));
         receiver.nowUs = PeerRatio.CHANGE_INTERVAL_US;
-        sender.encoder = sender.encoder.successor(FecConfig.of(4, 1).withParityGapMs(0));
+        sender.encoder = sender.encoder.successor(FecConfig.of(4, 1));
         List<byte[]> packets = sender.sendRandom(80, 20, 0);
         packets.remove(3);
         packets.remove(1);

@@ -60,7 +60,7 @@ public final class FecDecodeFuzz {
   }
 
   private FecConfig ratio() {
-    return RATIOS[input.below(RATIOS.length)].withParityGapMs(0);
+    return RATIOS[input.below(RATIOS.length)];
   }
 
   /** One stream. */

@@ -47,8 +47,8 @@ public final class SessionTableFuzz {
 
   private static final FecConfig[] FECS = {
     FecConfig.NONE,
-    FecConfig.of(2, 1).withParityGapMs(0).withProtectsAcks(true),
-    FecConfig.of(1, 1).withParityGapMs(0),
+    FecConfig.of(2, 1).withProtectsAcks(true),
+    FecConfig.of(1, 1),
     FecConfig.of(3, 2),
     FecConfig.NONE.withDecoding(false),
     FecConfig.of(2, 2).withMaxDetectedShards(0)

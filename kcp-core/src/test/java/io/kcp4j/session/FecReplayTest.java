@@ -28,7 +28,7 @@ class FecReplayTest {
   }
 
   private Session open(int dataShards, int parityShards) {
-    client.fec = FecConfig.of(dataShards, parityShards).withParityGapMs(0);
+    client.fec = FecConfig.of(dataShards, parityShards);
     client.config =
         KcpConfig.builder()
             .congestionControl(CongestionControl.NONE)

@@ -27,8 +27,7 @@ class FecSettingsTest {
 
   private static final InetSocketAddress REMOTE = new InetSocketAddress(NetUtil.LOCALHOST, 1111);
   private static final FecConfig NOT_DECODING = FecConfig.NONE.withDecoding(false);
-  private static final FecConfig PEERS =
-      FecConfig.of(2, 1).withParityGapMs(0).withMaxDetectedShards(0);
+  private static final FecConfig PEERS = FecConfig.of(2, 1).withMaxDetectedShards(0);
 
   private final KcpContext context =
       new KcpContext(

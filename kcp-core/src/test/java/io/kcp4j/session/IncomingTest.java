@@ -235,7 +235,7 @@ class IncomingTest {
   @Test
   void protectedDatagramBeginsASessionThatDecodes() {
     FecContext fec = new FecContext(MemoryAccount.of(context.budget()));
-    FecEncoder encoder = new FecEncoder(FecConfig.of(2, 1).withParityGapMs(0), fec);
+    FecEncoder encoder = new FecEncoder(FecConfig.of(2, 1), fec);
     for (int sn = 0; sn < 2; sn++) {
       ByteBuf packet = Unpooled.buffer().writeZero(FecPacket.DATA_HEADER_BYTES);
       packet.writeBytes(push(7, sn));

@@ -93,7 +93,7 @@ class PacketLayersTest {
     Session session = open(FecConfig.NONE);
     client.send(session, 6 * mss); // Of which two wait for the window.
     client.packets(); // All are lost.
-    session.reconfigure(client.config, FecConfig.of(2, 1).withParityGapMs(0));
+    session.reconfigure(client.config, FecConfig.of(2, 1));
     for (int nowUs = 1_000_000; nowUs <= 4_000_000; nowUs += 1_000_000) {
       session.expire(nowUs);
       client.table.flushPending(nowUs);

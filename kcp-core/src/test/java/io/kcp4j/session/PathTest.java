@@ -87,7 +87,7 @@ class PathTest {
   void bytesAreThoseOfWholePackets() {
     client = new Host(1, KEYS);
     server = new Host(2, KEYS);
-    client.fec = FecConfig.of(1, 1).withParityGapMs(0);
+    client.fec = FecConfig.of(1, 1);
     client.unreliableLimit = 1;
     Session session = client.open(server.address, 7);
     session.sendUnreliable(client.allocator.buffer().writeInt(42));

@@ -124,7 +124,7 @@ class ReflectionTest {
   void parityThatIsSentBackRecoversNothing(boolean isToServer) {
     VirtualHost client = new VirtualHost(1, KEYS);
     VirtualHost server = new VirtualHost(2, KEYS);
-    client.fec = FecConfig.of(3, 1).withParityGapMs(0);
+    client.fec = FecConfig.of(3, 1);
     server.fec = client.fec;
     client.open(server);
     VirtualHost victim = isToServer ? server : client;
@@ -145,7 +145,7 @@ class ReflectionTest {
   void lossIsRecoveredOfPeersWhoseNumbersBeginAnywhere() {
     VirtualHost client = new VirtualHost(1, KEYS);
     VirtualHost server = new VirtualHost(2, KEYS);
-    client.fec = FecConfig.of(3, 1).withParityGapMs(0);
+    client.fec = FecConfig.of(3, 1);
     server.fec = client.fec;
     client.open(server);
     for (int i = 0; i < 400; i++) {

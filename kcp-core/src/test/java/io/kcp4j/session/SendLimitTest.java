@@ -480,14 +480,16 @@ class SendLimitTest {
 
   @Test
   void noParityLeavesBeforeThePathIsValidated() {
-    layeredServer.fec = FecConfig.of(1, 3).withParityGapMs(0);
+    layeredServer.fec = FecConfig.of(2, 3);
     Session session = beginLayered(1_000);
+    layeredServer.send(session, 10);
     layeredServer.send(session, 10);
     List<ByteBuf> packets = layeredServer.packets();
     assertEquals(0, parity(packets));
     layeredClient.take(layeredServer, packets);
     acknowledge();
     assertTrue(session.path().isValidated());
+    layeredServer.send(session, 10);
     layeredServer.send(session, 10);
     assertEquals(3, parity(layeredServer.packets()));
   }
@@ -498,7 +500,7 @@ class SendLimitTest {
 
   @Test
   void packetsAreNotKeptForFecBeforeThePathIsValidatedOrMuchWasReceived() {
-    layeredClient.fec = FecConfig.of(2, 2).withParityGapMs(0);
+    layeredClient.fec = FecConfig.of(2, 2);
     Session session = beginLayered(10);
     assertFalse(session.fec().isDecoding());
     for (int i = 0; i < 10; i++) {
@@ -515,7 +517,7 @@ class SendLimitTest {
 
   @Test
   void unreliableDatagramsWaitForTheAllowance() {
-    layeredServer.fec = FecConfig.of(1, 1).withParityGapMs(0);
+    layeredServer.fec = FecConfig.of(1, 1);
     layeredServer.unreliableLimit = 10;
     Session session = beginLayered(10);
     session.sendUnreliable(layeredServer.allocator.buffer().writeZero(40));
