@@ -30,7 +30,6 @@ public final class FecConfig {
 
     int dataShards;
     int parityShards;
-    boolean protectsAcks;
     boolean isDecoding = true;
     int maxDetectedShards = DEFAULT_MAX_DETECTED_SHARDS;
     boolean isFlushAligned;
@@ -43,7 +42,6 @@ public final class FecConfig {
     Fields(Fields other) {
       dataShards = other.dataShards;
       parityShards = other.parityShards;
-      protectsAcks = other.protectsAcks;
       isDecoding = other.isDecoding;
       maxDetectedShards = other.maxDetectedShards;
       isFlushAligned = other.isFlushAligned;
@@ -62,7 +60,8 @@ public final class FecConfig {
   /**
    * Sends {@code parityShards} parity packets after every {@code dataShards} datagrams: any {@code
    * parityShards} of these packets may be lost. A group gets no parity if its last datagram is sent
-   * 500 ms or longer after the one before, as in kcp-go.
+   * 500 ms or longer after the one before, as in kcp-go. Datagrams without payload are not
+   * protected: the next acknowledgement compensates for a lost one.
    *
    * @param dataShards 1 to 255
    * @param parityShards 1 to 255; together at most {@value #MAX_SHARDS}
@@ -162,9 +161,8 @@ public final class FecConfig {
    * These settings with flushes split into groups or not. A flush of a few datagrams becomes {@link
    * #dataShards} equal datagrams, or a multiple of that, and their parity. Where copies take fewer
    * bytes, a small flush is not split, but followed by as many copies as there is parity.
-   * Retransmissions and datagrams without payload are not protected, whatever {@link #protectsAcks}
-   * says, nor is anything while more is queued than a few datagrams, or than may leave. A group
-   * gets its parity however long it takes to fill.
+   * Retransmissions are not protected, nor is anything while more is queued than a few datagrams,
+   * or than may leave. A group gets its parity however long it takes to fill.
    *
    * @throws IllegalStateException if these settings do not encode, or are {@link #adaptive} and
    *     {@code isAligned} is false
@@ -202,21 +200,6 @@ public final class FecConfig {
     checkRange("delayedCopyMs", ms, 0, MAX_COPY_DELAY_MS);
     Fields fields = new Fields(this.fields);
     fields.copyDelayMs = ms;
-    return new FecConfig(fields);
-  }
-
-  /**
-   * Whether datagrams that contain only acknowledgements and window probes are protected, too, as
-   * in kcp-go. Default false: the next acknowledgement compensates for a lost one.
-   */
-  public boolean protectsAcks() {
-    return fields.protectsAcks;
-  }
-
-  /** These settings with acknowledgements protected or not. */
-  public FecConfig withProtectsAcks(boolean protectsAcks) {
-    Fields fields = new Fields(this.fields);
-    fields.protectsAcks = protectsAcks;
     return new FecConfig(fields);
   }
 

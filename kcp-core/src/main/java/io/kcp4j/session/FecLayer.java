@@ -121,19 +121,14 @@ final class FecLayer {
         : 0;
   }
 
-  /** Whether the datagram between {@code index} and the writer index is to be protected. */
+  /**
+   * Whether to protect the datagram between {@code index} and the writer index. Datagrams without
+   * payload are not protected: the next acknowledgement compensates for a lost one.
+   */
   boolean isProtected(ByteBuf datagram, int index) {
-    if (protection == null && config.protectsAcks()) {
-      return true;
-    }
     int push = firstPush(datagram, index);
     return push < datagram.writerIndex()
         && (protection == null || protection.isNew(datagram, push));
-  }
-
-  /** Whether the datagram between {@code index} and the writer index has payload. */
-  boolean hasPush(ByteBuf datagram, int index) {
-    return firstPush(datagram, index) < datagram.writerIndex();
   }
 
   /** The index of the first PUSH, or the writer index. */

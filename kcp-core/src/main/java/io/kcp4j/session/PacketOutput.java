@@ -30,10 +30,10 @@ final class PacketOutput implements DatagramOutput {
   /** The room for a header of FEC in the packet. */
   private int headerBytes;
 
-  /** The bytes of parity, copies and fillers for datagrams with payload. */
+  /** The bytes of parity, copies and fillers. */
   private int addedBytes;
 
-  /** The bytes of unreliable datagrams, and of parity for datagrams without payload. */
+  /** The bytes of unreliable datagrams. */
   private int unpacedBytes;
 
   PacketOutput(PacketCipher cipher) {
@@ -86,14 +86,8 @@ final class PacketOutput implements DatagramOutput {
     } else if (fec.isCopying()) {
       fec.keepCopy(packet, index, nowUs);
     }
-    boolean isPaced = parity > 0 && fec.hasPush(packet, index + headerBytes);
     endPacket();
-    int bytes = parity(parity);
-    if (isPaced) {
-      addedBytes += bytes;
-    } else {
-      unpacedBytes += bytes;
-    }
+    addedBytes += parity(parity);
   }
 
   /**
@@ -178,12 +172,12 @@ final class PacketOutput implements DatagramOutput {
     unpacedBytes += endPacket();
   }
 
-  /** The bytes of what FEC has added to datagrams with payload since {@link #to}. */
+  /** The bytes that FEC has added since {@link #to}: parity, copies and fillers. */
   int addedBytes() {
     return addedBytes;
   }
 
-  /** The bytes of what else was written beside the ARQ's datagrams since {@link #to}. */
+  /** The bytes of unreliable datagrams since {@link #to}. */
   int unpacedBytes() {
     return unpacedBytes;
   }

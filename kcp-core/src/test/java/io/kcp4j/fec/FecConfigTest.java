@@ -30,7 +30,6 @@ class FecConfigTest {
     assertTrue(config.isEncoding());
     assertTrue(config.isDecoding());
     assertEquals(13, config.shards());
-    assertFalse(config.protectsAcks());
     assertEquals(64, config.maxDetectedShards());
   }
 
@@ -48,12 +47,10 @@ class FecConfigTest {
   void eachSettingKeepsTheOthers() {
     FecConfig config =
         FecConfig.of(3, 2)
-            .withProtectsAcks(true)
             .withDecoding(false)
             .withMaxDetectedShards(256);
     assertEquals(3, config.dataShards());
     assertEquals(2, config.parityShards());
-    assertTrue(config.protectsAcks());
     assertFalse(config.isDecoding());
     assertEquals(256, config.maxDetectedShards());
   }

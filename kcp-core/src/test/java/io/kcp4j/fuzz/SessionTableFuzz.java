@@ -47,7 +47,7 @@ public final class SessionTableFuzz {
 
   private static final FecConfig[] FECS = {
     FecConfig.NONE,
-    FecConfig.of(2, 1).withProtectsAcks(true),
+    FecConfig.of(2, 1),
     FecConfig.of(1, 1),
     FecConfig.of(3, 2),
     FecConfig.NONE.withDecoding(false),

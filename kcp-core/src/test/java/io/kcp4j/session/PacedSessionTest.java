@@ -103,23 +103,4 @@ class PacedSessionTest {
     }
     assertEquals(0, session.kcp().stats().queued());
   }
-
-  @Test
-  void parityOfAcknowledgementsDelaysNothing() {
-    Session session = open(FecConfig.of(1, 1).withProtectsAcks(true));
-    client.send(session, 10);
-    server.take(client, client.packets());
-    Session accepted = server.sessions.get(7);
-    for (int i = 0; i < 1_000; i++) {
-      server.send(accepted, 10);
-      client.take(server, server.packets());
-      session.expire(0);
-      client.table.flushPending(0);
-      server.take(client, client.packets());
-      Host.received(session);
-    }
-    assertEquals(1_001, client.count(KcpCounter.FEC_PARITY_OUT));
-    client.send(session, 10);
-    assertEquals(2, client.packets().size());
-  }
 }

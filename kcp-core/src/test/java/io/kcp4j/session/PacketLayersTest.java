@@ -188,20 +188,6 @@ class PacketLayersTest {
   }
 
   @Test
-  void acknowledgementsMayBeProtectedToo() {
-    server.fec = FecConfig.of(2, 1).withProtectsAcks(true);
-    Session session = open(FecConfig.NONE);
-    client.send(session, 10);
-    server.take(client, client.packets());
-    accepted().kcp().probe();
-    server.table.scheduleFlush(accepted());
-    server.table.flushPending(20_000);
-    ByteBuf control = server.packets().get(0);
-    assertEquals(FecPacket.DATA, type(control));
-    assertEquals(FecPacket.DATA_HEADER_BYTES + 2 * Segment.HEADER_BYTES, control.readableBytes());
-  }
-
-  @Test
   void parityFindsItsSessionAmongThoseOfItsAddress() {
     server.fec = FecConfig.of(2, 1);
     Session first = open(FecConfig.of(2, 1));
