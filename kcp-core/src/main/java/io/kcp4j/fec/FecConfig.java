@@ -30,7 +30,6 @@ public final class FecConfig {
 
     int dataShards;
     int parityShards;
-    boolean isDecoding = true;
     int maxDetectedShards = DEFAULT_MAX_DETECTED_SHARDS;
     boolean isFlushAligned;
     boolean isAdaptive;
@@ -42,7 +41,6 @@ public final class FecConfig {
     Fields(Fields other) {
       dataShards = other.dataShards;
       parityShards = other.parityShards;
-      isDecoding = other.isDecoding;
       maxDetectedShards = other.maxDetectedShards;
       isFlushAligned = other.isFlushAligned;
       isAdaptive = other.isAdaptive;
@@ -200,18 +198,6 @@ public final class FecConfig {
     checkRange("delayedCopyMs", ms, 0, MAX_COPY_DELAY_MS);
     Fields fields = new Fields(this.fields);
     fields.copyDelayMs = ms;
-    return new FecConfig(fields);
-  }
-
-  /** Whether lost datagrams are recovered from the parity that the peer sends. Default true. */
-  public boolean isDecoding() {
-    return fields.isDecoding;
-  }
-
-  /** These settings with decoding on or off. */
-  public FecConfig withDecoding(boolean isDecoding) {
-    Fields fields = new Fields(this.fields);
-    fields.isDecoding = isDecoding;
     return new FecConfig(fields);
   }
 

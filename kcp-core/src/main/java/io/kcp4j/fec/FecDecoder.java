@@ -77,7 +77,7 @@ public final class FecDecoder {
    */
   public FecDecoder(FecConfig config, FecContext context) {
     this.context = Objects.requireNonNull(context, "context");
-    isDecoding = config.isDecoding() && (config.isEncoding() || config.maxDetectedShards() > 0);
+    isDecoding = config.isEncoding() || config.maxDetectedShards() > 0;
     ratio = new PeerRatio(config);
   }
 

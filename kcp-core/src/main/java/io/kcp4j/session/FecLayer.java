@@ -227,11 +227,6 @@ final class FecLayer {
     return decoder != null;
   }
 
-  /** Whether decoding is configured, and waits for a first FEC packet. */
-  boolean mayDecode() {
-    return decoder == null && config.isDecoding();
-  }
-
   /** Begins to keep packets, to recover others from, if there is memory for that. */
   void startDecoding() {
     decoder = context.make(FecDecoder.BYTES, () -> new FecDecoder(config, context));

@@ -274,7 +274,7 @@ final class PacketDemux {
     if (session == null) {
       return;
     }
-    if (session.fec().mayDecode() && session.path().mayHoldPackets()) {
+    if (!session.fec().isDecoding() && session.path().mayHoldPackets()) {
       session.ownFec().startDecoding();
     }
     if (session.fec().isDecoding()) {

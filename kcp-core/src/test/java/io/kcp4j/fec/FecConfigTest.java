@@ -13,9 +13,8 @@ import org.junit.jupiter.api.Test;
 class FecConfigTest {
 
   @Test
-  void noneEncodesNothingAndDecodes() {
+  void noneEncodesNothing() {
     assertFalse(FecConfig.NONE.isEncoding());
-    assertTrue(FecConfig.NONE.isDecoding());
     assertEquals(0, FecConfig.NONE.shards());
     assertThrows(
         IllegalArgumentException.class,
@@ -28,7 +27,6 @@ class FecConfigTest {
   void defaultsAreThoseOfKcpGoExceptForAcknowledgements() {
     FecConfig config = FecConfig.of(10, 3);
     assertTrue(config.isEncoding());
-    assertTrue(config.isDecoding());
     assertEquals(13, config.shards());
     assertEquals(64, config.maxDetectedShards());
   }
@@ -47,11 +45,9 @@ class FecConfigTest {
   void eachSettingKeepsTheOthers() {
     FecConfig config =
         FecConfig.of(3, 2)
-            .withDecoding(false)
             .withMaxDetectedShards(256);
     assertEquals(3, config.dataShards());
     assertEquals(2, config.parityShards());
-    assertFalse(config.isDecoding());
     assertEquals(256, config.maxDetectedShards());
   }
 
@@ -63,13 +59,11 @@ class FecConfigTest {
     assertEquals(2, config.maxParity());
     assertTrue(config.isAdaptive());
     assertTrue(config.isFlushAligned());
-    assertTrue(config.isDecoding());
     assertEquals(0, config.copyDelayMs());
-    FecConfig changed = config.withMaxParity(3).withDelayedCopyMs(5).withDecoding(false);
+    FecConfig changed = config.withMaxParity(3).withDelayedCopyMs(5);
     assertEquals(3, changed.maxParity());
     assertEquals(5, changed.copyDelayMs());
     assertTrue(changed.isAdaptive());
-    assertFalse(changed.isDecoding());
     assertThrows(IllegalArgumentException.class, () -> config.withMaxParity(0));
     assertThrows(IllegalArgumentException.class, () -> config.withMaxParity(4));
     assertThrows(IllegalStateException.class, () -> config.withFlushAlignment(false));

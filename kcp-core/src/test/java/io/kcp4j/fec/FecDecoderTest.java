@@ -538,15 +538,6 @@ class FecDecoderTest {
   }
 
   @Test
-  void disabledDecoderKeepsNoPackets() {
-    receiver = new FecReceiver(RATIO.withDecoding(false));
-    for (byte[] packet : group().subList(1, 5)) {
-      assertInput(Result.NOT_KEPT, packet);
-    }
-    assertRecovered();
-  }
-
-  @Test
   void closedDecoderKeepsNoPackets() {
     List<byte[]> group = group();
     receiver.input(group.get(1));

@@ -50,7 +50,6 @@ public final class SessionTableFuzz {
     FecConfig.of(2, 1),
     FecConfig.of(1, 1),
     FecConfig.of(3, 2),
-    FecConfig.NONE.withDecoding(false),
     FecConfig.of(2, 2).withMaxDetectedShards(0)
   };
 

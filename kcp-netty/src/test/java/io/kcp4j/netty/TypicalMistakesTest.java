@@ -207,7 +207,6 @@ class TypicalMistakesTest {
         Arguments.of(FecConfig.of(10, 3), FecConfig.of(20, 5)),
         Arguments.of(FecConfig.NONE, FecConfig.of(10, 3)),
         Arguments.of(FecConfig.of(10, 3), FecConfig.NONE),
-        Arguments.of(FecConfig.of(10, 3), FecConfig.NONE.withDecoding(false)),
         Arguments.of(FecConfig.adaptive(), ownRatioOnly),
         Arguments.of(ownRatioOnly, large),
         Arguments.of(large, FecConfig.adaptive()));
