@@ -3,7 +3,9 @@ package io.kcp4j.fec;
 /**
  * The settings of forward error correction of a session. Immutable; many sessions can share one.
  *
- * <p>Both directions are independent: the peer may use another ratio, or none.
+ * <p>Both directions are independent: the peer may use another ratio, or none. The decoder recovers
+ * lost datagrams from the peer's parity, whatever the settings. It detects ratios other than the
+ * configured one if their groups have at most 64 packets.
  */
 public final class FecConfig {
 
@@ -12,9 +14,6 @@ public final class FecConfig {
    * GF(2^8).
    */
   public static final int MAX_SHARDS = 256;
-
-  /** Limits the work that a peer can cause: larger codecs take milliseconds to build. */
-  public static final int DEFAULT_MAX_DETECTED_SHARDS = 64;
 
   /** The default of {@link #maxParity} of {@link #adaptive} settings. */
   public static final int DEFAULT_MAX_PARITY = 2;
@@ -30,7 +29,6 @@ public final class FecConfig {
 
     int dataShards;
     int parityShards;
-    int maxDetectedShards = DEFAULT_MAX_DETECTED_SHARDS;
     boolean isFlushAligned;
     boolean isAdaptive;
     int maxParity;
@@ -41,7 +39,6 @@ public final class FecConfig {
     Fields(Fields other) {
       dataShards = other.dataShards;
       parityShards = other.parityShards;
-      maxDetectedShards = other.maxDetectedShards;
       isFlushAligned = other.isFlushAligned;
       isAdaptive = other.isAdaptive;
       maxParity = other.maxParity;
@@ -198,28 +195,6 @@ public final class FecConfig {
     checkRange("delayedCopyMs", ms, 0, MAX_COPY_DELAY_MS);
     Fields fields = new Fields(this.fields);
     fields.copyDelayMs = ms;
-    return new FecConfig(fields);
-  }
-
-  /**
-   * The largest groups, data and parity together, that the decoder accepts when it detects a ratio
-   * of the peer other than the configured one. Default {@value #DEFAULT_MAX_DETECTED_SHARDS}.
-   */
-  public int maxDetectedShards() {
-    return fields.maxDetectedShards;
-  }
-
-  /**
-   * These settings with another limit on detected groups.
-   *
-   * @param shards 2 to {@value #MAX_SHARDS}, or 0 to use only the configured ratio
-   */
-  public FecConfig withMaxDetectedShards(int shards) {
-    if (shards != 0) {
-      checkRange("maxDetectedShards", shards, 2, MAX_SHARDS);
-    }
-    Fields fields = new Fields(this.fields);
-    fields.maxDetectedShards = shards;
     return new FecConfig(fields);
   }
 

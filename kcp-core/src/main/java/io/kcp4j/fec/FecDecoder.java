@@ -37,7 +37,7 @@ public final class FecDecoder {
     REPLAYED,
     /** It contradicts the current ratio or the other packets of its group. */
     MISPLACED,
-    /** Not kept: decoding is disabled, or the memory limit is reached. */
+    /** Not kept: the decoder is closed, or the memory limit is reached. */
     NOT_KEPT,
     /** Malformed: its payload must not be used. */
     REFUSED
@@ -46,7 +46,6 @@ public final class FecDecoder {
   /** The memory of a decoder that has kept nothing yet, the search for the ratio included. */
   public static final int BYTES = 512;
 
-  private final boolean isDecoding;
   private final FecContext context;
   private final PeerRatio ratio;
 
@@ -77,7 +76,6 @@ public final class FecDecoder {
    */
   public FecDecoder(FecConfig config, FecContext context) {
     this.context = Objects.requireNonNull(context, "context");
-    isDecoding = config.isEncoding() || config.maxDetectedShards() > 0;
     ratio = new PeerRatio(config);
   }
 
@@ -101,7 +99,7 @@ public final class FecDecoder {
    * @param nowUs the time, in microseconds
    */
   public Result input(ByteBuf packet, int index, int end, boolean isFresh, long nowUs) {
-    if (!isDecoding || isClosed) {
+    if (isClosed) {
       return Result.NOT_KEPT;
     }
     int shardIndex = index + FecPacket.HEADER_BYTES;
@@ -308,8 +306,8 @@ public final class FecDecoder {
    */
   private static final class RecentShards {
 
-    /** The largest group that is detected by default. A power of 2. */
-    private static final int CAPACITY = 64;
+    /** The largest group that is detected. A power of 2. */
+    private static final int CAPACITY = PeerRatio.MAX_DETECTED_SHARDS;
 
     private static final int MAX_PACKETS = 512;
 

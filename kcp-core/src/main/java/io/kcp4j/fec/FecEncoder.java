@@ -21,7 +21,9 @@ import java.util.Objects;
 @Unstable
 public final class FecEncoder {
 
-  /** As in kcp-go, whose sessions use 500 ms: after such a gap the ARQ has recovered from a loss. */
+  /**
+   * As in kcp-go, whose sessions use 500 ms: after such a gap the ARQ has recovered from a loss.
+   */
   private static final int PARITY_GAP_US = 500_000;
 
   /** More packets than the window of any receiver. */

@@ -19,9 +19,14 @@ final class PeerRatio {
   /** Each change drops the current groups; a peer has no reason to change more often. */
   static final int CHANGE_INTERVAL_US = 10_000_000;
 
+  /**
+   * The largest groups that are accepted of a ratio other than the configured one. Limits the work
+   * that a peer can cause: larger codecs take milliseconds to build.
+   */
+  static final int MAX_DETECTED_SHARDS = 64;
+
   private static final int MAX_SEARCH_PACKETS = 256;
 
-  private final int maxShards;
   private int dataShards;
   private int parityShards;
   private long paws;
@@ -42,7 +47,6 @@ final class PeerRatio {
   private long changedAtUs;
 
   PeerRatio(FecConfig config) {
-    maxShards = config.maxDetectedShards();
     if (config.isEncoding()) {
       use(config.dataShards(), config.parityShards());
     }
@@ -140,7 +144,7 @@ final class PeerRatio {
       return false;
     }
     boolean isTooSoon = changes > 0 && nowUs - changedAtUs < CHANGE_INTERVAL_US;
-    if (isTooSoon || dataShards + parityShards > maxShards) {
+    if (isTooSoon || dataShards + parityShards > MAX_DETECTED_SHARDS) {
       return false;
     }
     use(dataShards, parityShards);
@@ -173,7 +177,7 @@ final class PeerRatio {
 
     private static final int WORDS = 8;
 
-    /** Eight groups of the largest size detected by default. */
+    /** Eight groups of the largest size that is detected. */
     private static final int WINDOW = WORDS * Long.SIZE;
 
     /** How far ahead of the window a single number may be to advance it. */

@@ -24,11 +24,14 @@ class FecConfigTest {
   }
 
   @Test
-  void defaultsAreThoseOfKcpGoExceptForAcknowledgements() {
+  void ratioIsNeitherAdaptiveNorAlignedByDefault() {
     FecConfig config = FecConfig.of(10, 3);
     assertTrue(config.isEncoding());
+    assertEquals(10, config.dataShards());
+    assertEquals(3, config.parityShards());
     assertEquals(13, config.shards());
-    assertEquals(64, config.maxDetectedShards());
+    assertFalse(config.isAdaptive());
+    assertFalse(config.isFlushAligned());
   }
 
   @Test
@@ -39,16 +42,6 @@ class FecConfigTest {
     for (int[] ratio : new int[][] {{0, 1}, {1, 0}, {256, 1}, {1, 256}, {200, 57}, {-1, 3}}) {
       assertThrows(IllegalArgumentException.class, () -> FecConfig.of(ratio[0], ratio[1]));
     }
-  }
-
-  @Test
-  void eachSettingKeepsTheOthers() {
-    FecConfig config =
-        FecConfig.of(3, 2)
-            .withMaxDetectedShards(256);
-    assertEquals(3, config.dataShards());
-    assertEquals(2, config.parityShards());
-    assertEquals(256, config.maxDetectedShards());
   }
 
   @Test
@@ -92,14 +85,5 @@ class FecConfigTest {
     assertEquals("10/3", FecConfig.of(10, 3).toString());
     assertEquals("3/2 aligned", FecConfig.of(3, 2).withFlushAlignment(true).toString());
     assertEquals("4/3 adaptive", FecConfig.adaptive().toString());
-  }
-
-  @Test
-  void valuesOutOfRangeAreRejected() {
-    FecConfig config = FecConfig.NONE;
-    assertThrows(IllegalArgumentException.class, () -> config.withMaxDetectedShards(1));
-    assertThrows(IllegalArgumentException.class, () -> config.withMaxDetectedShards(257));
-    assertEquals(2, config.withMaxDetectedShards(2).maxDetectedShards());
-    assertEquals(0, config.withMaxDetectedShards(0).maxDetectedShards());
   }
 }

@@ -385,7 +385,7 @@ class FecDecoderTest {
   @Test
   void replayedPacketsDoNotRestartTheSearchForTheRatio() {
     receiver.close();
-    receiver = new FecReceiver(FecConfig.NONE.withMaxDetectedShards(64));
+    receiver = new FecReceiver(FecConfig.NONE);
     FecSender peer = sender(600);
     List<byte[]> recorded = new FecSender(3, 2).sendRandom(8, 200, 0);
     for (int i = 0; i < 20; i++) {

@@ -66,10 +66,17 @@ class PeerRatioTest {
     prove(dataShards, parityShards, SEEDS);
   }
 
+  @ParameterizedTest
+  @CsvSource({"62, 3", "100, 28", "128, 128", "200, 55"})
+  void largeGroupsAreProvenDespiteLosses(int dataShards, int parityShards) {
+    String found = find(dataShards, parityShards, 10, 10_000, new Random(8));
+    assertEquals(dataShards + "/" + parityShards, found);
+  }
+
   private static void prove(int dataShards, int parityShards, int seeds) {
     for (int lossPercent = 0; lossPercent <= 95; lossPercent += 5) {
       for (int seed = 0; seed < seeds; seed++) {
-        String found = find(dataShards, parityShards, lossPercent, new Random(seed));
+        String found = find(dataShards, parityShards, lossPercent, NUMBERS, new Random(seed));
         if (found != null || lossPercent <= 30) {
           assertEquals(
               dataShards + "/" + parityShards, found, lossPercent + " % lost, seed " + seed);
@@ -79,11 +86,12 @@ class PeerRatioTest {
   }
 
   /** The first ratio detected in sequence numbers with losses, or null. */
-  private static String find(int dataShards, int parityShards, int lossPercent, Random random) {
+  private static String find(
+      int dataShards, int parityShards, int lossPercent, int numbers, Random random) {
     int shards = dataShards + parityShards;
     long first = random.nextLong(1L << 31) / shards * shards;
     PeerRatio.RatioSearch search = new PeerRatio.RatioSearch();
-    for (int i = 0; i < NUMBERS; i++) {
+    for (int i = 0; i < numbers; i++) {
       if (random.nextInt(100) >= lossPercent) {
         search.add(first + i, i % shards < dataShards, true);
         if (search.find()) {

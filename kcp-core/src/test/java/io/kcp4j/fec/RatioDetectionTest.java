@@ -341,17 +341,6 @@ class RatioDetectionTest {
 
   @Test
   void groupsBeyondTheLimitAreNotDetected() {
-    for (int limit : new int[] {13, 12, 0}) {
-      FecReceiver receiver = new FecReceiver(FecConfig.NONE.withMaxDetectedShards(limit));
-      receiver.inputAll(sender(10, 3, 0, new Random(1)).sendRandom(2000, 20, 0));
-      assertEquals(limit == 13 ? "10/3" : "0/0", receiver.ratio());
-      assertEquals(0, receiver.decoder.heldBytes());
-      receiver.close();
-    }
-  }
-
-  @Test
-  void groupsLargerThanTheSearchWindowAreNotMistaken() {
     for (int[] ratio :
         new int[][] {{62, 3}, {100, 28}, {128, 128}, {200, 55}, {254, 1}, {1, 254}}) {
       for (int seed = 0; seed < 4; seed++) {
@@ -360,20 +349,9 @@ class RatioDetectionTest {
         FecSender sender = sender(ratio[0], ratio[1], random.nextLong(1L << 32), random);
         receiver.inputAll(lose(sender.sendRandom(1500, 5, 0), 10 * seed, random));
         assertEquals("0/0", receiver.ratio());
+        assertEquals(0, receiver.decoder.heldBytes());
         receiver.close();
       }
-    }
-  }
-
-  @Test
-  void largeGroupsAreDetectedUpToTheLimit() {
-    for (int[] ratio : new int[][] {{62, 3}, {100, 28}, {128, 128}, {200, 55}}) {
-      Random random = new Random(8);
-      FecReceiver receiver = new FecReceiver(FecConfig.NONE.withMaxDetectedShards(256));
-      FecSender sender = sender(ratio[0], ratio[1], 70_000, random);
-      receiver.inputAll(lose(sender.sendRandom(5000, 5, 0), 10, random));
-      assertEquals(ratio[0] + "/" + ratio[1], receiver.ratio());
-      receiver.close();
     }
   }
 

@@ -46,11 +46,7 @@ public final class SessionTableFuzz {
       KcpConfig.builder().sendWindow(16).receiveWindow(16).sendQueue(16).mtuBytes(MTU).build();
 
   private static final FecConfig[] FECS = {
-    FecConfig.NONE,
-    FecConfig.of(2, 1),
-    FecConfig.of(1, 1),
-    FecConfig.of(3, 2),
-    FecConfig.of(2, 2).withMaxDetectedShards(0)
+    FecConfig.NONE, FecConfig.of(2, 1), FecConfig.of(1, 1), FecConfig.of(3, 2), FecConfig.of(2, 2)
   };
 
   private static final InetSocketAddress[] REMOTES = {

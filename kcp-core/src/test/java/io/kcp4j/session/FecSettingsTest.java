@@ -26,7 +26,7 @@ import org.junit.jupiter.api.Test;
 class FecSettingsTest {
 
   private static final InetSocketAddress REMOTE = new InetSocketAddress(NetUtil.LOCALHOST, 1111);
-  private static final FecConfig PEERS = FecConfig.of(2, 1).withMaxDetectedShards(0);
+  private static final FecConfig PEERS = FecConfig.of(2, 1);
 
   private final KcpContext context =
       new KcpContext(

@@ -202,13 +202,12 @@ class TypicalMistakesTest {
 
   static Stream<Arguments> ratios() {
     FecConfig large = FecConfig.of(100, 20);
-    FecConfig ownRatioOnly = FecConfig.of(3, 2).withMaxDetectedShards(0);
     return Stream.of(
         Arguments.of(FecConfig.of(10, 3), FecConfig.of(20, 5)),
         Arguments.of(FecConfig.NONE, FecConfig.of(10, 3)),
         Arguments.of(FecConfig.of(10, 3), FecConfig.NONE),
-        Arguments.of(FecConfig.adaptive(), ownRatioOnly),
-        Arguments.of(ownRatioOnly, large),
+        Arguments.of(FecConfig.adaptive(), FecConfig.of(3, 2)),
+        Arguments.of(FecConfig.of(3, 2), large),
         Arguments.of(large, FecConfig.adaptive()));
   }
 
