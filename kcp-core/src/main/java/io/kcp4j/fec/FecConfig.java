@@ -2,6 +2,7 @@ package io.kcp4j.fec;
 
 /**
  * The settings of forward error correction of a session. Immutable; many sessions can share one.
+ * {@link #of} and {@link #adaptive} are complete settings; {@link #toBuilder} changes the rest.
  *
  * <p>Both directions are independent: the peer may use another ratio, or none. The decoder recovers
  * lost datagrams from the peer's parity, whatever the settings. It detects ratios other than the
@@ -15,41 +16,29 @@ public final class FecConfig {
    */
   public static final int MAX_SHARDS = 256;
 
-  /** The default of {@link #maxParity} of {@link #adaptive} settings. */
+  /** The default of {@link #maxParity()} of {@link #adaptive} settings. */
   public static final int DEFAULT_MAX_PARITY = 2;
 
-  /** Later than that, the ARQ has retransmitted what was lost. */
-  private static final int MAX_COPY_DELAY_MS = 100;
+  /** A later copy is of no use: the ARQ has retransmitted lost segments by then. */
+  private static final int MAX_DELAYED_COPY_MS = 100;
 
   /** Sends no parity, but decodes what a peer sends. */
-  public static final FecConfig NONE = new FecConfig(new Fields());
+  public static final FecConfig NONE = new Builder(0, 0, false).build();
 
-  /** Written only while a configuration is made. */
-  private static final class Fields {
+  private final int dataShards;
+  private final int parityShards;
+  private final boolean isAdaptive;
+  private final int maxParity;
+  private final boolean isFlushAligned;
+  private final int delayedCopyMs;
 
-    int dataShards;
-    int parityShards;
-    boolean isFlushAligned;
-    boolean isAdaptive;
-    int maxParity;
-    int copyDelayMs;
-
-    Fields() {}
-
-    Fields(Fields other) {
-      dataShards = other.dataShards;
-      parityShards = other.parityShards;
-      isFlushAligned = other.isFlushAligned;
-      isAdaptive = other.isAdaptive;
-      maxParity = other.maxParity;
-      copyDelayMs = other.copyDelayMs;
-    }
-  }
-
-  private final Fields fields;
-
-  private FecConfig(Fields fields) {
-    this.fields = fields;
+  private FecConfig(Builder builder) {
+    dataShards = builder.dataShards;
+    parityShards = builder.parityShards;
+    isAdaptive = builder.isAdaptive;
+    maxParity = builder.maxParity;
+    isFlushAligned = builder.isFlushAligned;
+    delayedCopyMs = builder.delayedCopyMs;
   }
 
   /**
@@ -65,49 +54,41 @@ public final class FecConfig {
     checkRange("data shards", dataShards, 1, MAX_SHARDS - 1);
     checkRange("parity shards", parityShards, 1, MAX_SHARDS - 1);
     checkRange("data and parity shards together", dataShards + parityShards, 2, MAX_SHARDS);
-    Fields fields = new Fields();
-    fields.dataShards = dataShards;
-    fields.parityShards = parityShards;
-    fields.maxParity = parityShards;
-    return new FecConfig(fields);
+    return new Builder(dataShards, parityShards, false).build();
   }
 
   /**
    * For payload that is written in small amounts and must not be late, as in games: splits each
-   * flush into four datagrams, and sends as much parity with them, up to {@link #maxParity}
+   * flush into four datagrams, and sends as much parity with them, up to {@link #maxParity()}
    * packets, as keeps retransmissions rare. A session that loses nothing neither splits flushes nor
    * sends parity after a minute, except for a few groups from which the peer detects the ratio. Nor
    * does a session while it has more to send than may leave.
    *
    * <p>To the peer this is the ratio of 4 to 3; the parity that is not sent seems lost. Groups are
-   * {@linkplain #withFlushAlignment aligned} with flushes. See protocol.md 11.13 to 11.17.
+   * {@linkplain Builder#flushAligned aligned} with flushes. See protocol.md 11.13 to 11.17.
    */
   public static FecConfig adaptive() {
-    Fields fields = new Fields(of(4, 3).fields);
-    fields.isAdaptive = true;
-    fields.isFlushAligned = true;
-    fields.maxParity = DEFAULT_MAX_PARITY;
-    return new FecConfig(fields);
+    return new Builder(4, 3, true).maxParity(DEFAULT_MAX_PARITY).flushAligned(true).build();
   }
 
   /** Data packets of a group, 0 without encoding. */
   public int dataShards() {
-    return fields.dataShards;
+    return dataShards;
   }
 
   /** Parity packets of a group, sent or not, 0 without encoding. */
   public int parityShards() {
-    return fields.parityShards;
+    return parityShards;
   }
 
   /** Packets of a group, 0 without encoding. */
   public int shards() {
-    return fields.dataShards + fields.parityShards;
+    return dataShards + parityShards;
   }
 
   /** Whether sent datagrams are protected. */
   public boolean isEncoding() {
-    return fields.dataShards > 0;
+    return dataShards > 0;
   }
 
   /** What FEC adds to each datagram that is sent, in bytes: 8 if it encodes, else 0. */
@@ -117,31 +98,15 @@ public final class FecConfig {
 
   /** Whether the number of parity packets follows the losses, as of {@link #adaptive} settings. */
   public boolean isAdaptive() {
-    return fields.isAdaptive;
+    return isAdaptive;
   }
 
   /**
    * The most parity packets that are sent for a group: of {@link #adaptive} settings {@value
-   * #DEFAULT_MAX_PARITY} by default, otherwise {@link #parityShards}.
+   * #DEFAULT_MAX_PARITY} by default, otherwise {@link #parityShards()}.
    */
   public int maxParity() {
-    return fields.maxParity;
-  }
-
-  /**
-   * These settings with another limit on parity.
-   *
-   * @param packets 1 to {@link #parityShards}
-   * @throws IllegalStateException if these settings are not {@link #adaptive}
-   */
-  public FecConfig withMaxParity(int packets) {
-    if (!isAdaptive()) {
-      throw new IllegalStateException("FEC maxParity: of adaptive settings only");
-    }
-    checkRange("maxParity", packets, 1, parityShards());
-    Fields fields = new Fields(this.fields);
-    fields.maxParity = packets;
-    return new FecConfig(fields);
+    return maxParity;
   }
 
   /**
@@ -149,60 +114,32 @@ public final class FecConfig {
    * protects. Default false: a group is full when enough datagrams have been sent.
    */
   public boolean isFlushAligned() {
-    return fields.isFlushAligned;
-  }
-
-  /**
-   * These settings with flushes split into groups or not. A flush of a few datagrams becomes {@link
-   * #dataShards} equal datagrams, or a multiple of that, and their parity. Where copies take fewer
-   * bytes, a small flush is not split, but followed by as many copies as there is parity.
-   * Retransmissions are not protected, nor is anything while more is queued than a few datagrams,
-   * or than may leave. A group gets its parity however long it takes to fill.
-   *
-   * @throws IllegalStateException if these settings do not encode, or are {@link #adaptive} and
-   *     {@code isAligned} is false
-   */
-  public FecConfig withFlushAlignment(boolean isAligned) {
-    if (!isEncoding() || (isAdaptive() && !isAligned)) {
-      throw new IllegalStateException("FEC flushAlignment: " + isAligned + " with FEC " + this);
-    }
-    Fields fields = new Fields(this.fields);
-    fields.isFlushAligned = isAligned;
-    return new FecConfig(fields);
+    return isFlushAligned;
   }
 
   /**
    * How long after a flush a copy of its payload follows, in milliseconds; 0, the default: none
    * does.
    */
-  public int copyDelayMs() {
-    return fields.copyDelayMs;
+  public int delayedCopyMs() {
+    return delayedCopyMs;
   }
 
-  /**
-   * These settings with copies that leave some milliseconds later, instead of parity: against
-   * bursts of losses, in which a whole flush is lost with its parity. There are as many copies as
-   * there would be parity packets, each so long after the one before; set {@link #withMaxParity} to
-   * 1 for a single one.
-   *
-   * @param ms 1 to 100, or 0 for none; longer than most bursts last
-   * @throws IllegalStateException if flushes are not {@linkplain #isFlushAligned aligned}
-   */
-  public FecConfig withDelayedCopyMs(int ms) {
-    if (!isFlushAligned()) {
-      throw new IllegalStateException("FEC delayedCopyMs: with flush alignment only");
-    }
-    checkRange("delayedCopyMs", ms, 0, MAX_COPY_DELAY_MS);
-    Fields fields = new Fields(this.fields);
-    fields.copyDelayMs = ms;
-    return new FecConfig(fields);
+  /** A builder that starts from these settings. */
+  public Builder toBuilder() {
+    Builder builder = new Builder(dataShards, parityShards, isAdaptive);
+    builder.maxParity = maxParity;
+    builder.isFlushAligned = isFlushAligned;
+    builder.delayedCopyMs = delayedCopyMs;
+    return builder;
   }
 
-  private static void checkRange(String name, int value, int min, int max) {
+  private static int checkRange(String name, int value, int min, int max) {
     if (value < min || value > max) {
       throw new IllegalArgumentException(
           "FEC " + name + ": " + value + " (expected: " + min + " to " + max + ")");
     }
+    return value;
   }
 
   @Override
@@ -210,7 +147,86 @@ public final class FecConfig {
     if (!isEncoding()) {
       return "none";
     }
-    String ratio = dataShards() + "/" + parityShards();
-    return isAdaptive() ? ratio + " adaptive" : isFlushAligned() ? ratio + " aligned" : ratio;
+    String ratio = dataShards + "/" + parityShards;
+    return isAdaptive ? ratio + " adaptive" : isFlushAligned ? ratio + " aligned" : ratio;
+  }
+
+  /**
+   * Collects settings. {@link #build} checks whether they are possible together, so that their
+   * order does not matter.
+   */
+  public static final class Builder {
+
+    private final int dataShards;
+    private final int parityShards;
+    private final boolean isAdaptive;
+    private int maxParity;
+    private boolean isFlushAligned;
+    private int delayedCopyMs;
+
+    private Builder(int dataShards, int parityShards, boolean isAdaptive) {
+      this.dataShards = dataShards;
+      this.parityShards = parityShards;
+      this.isAdaptive = isAdaptive;
+      maxParity = parityShards;
+    }
+
+    /**
+     * Sets the most parity packets that are sent for a group of {@link FecConfig#adaptive()}
+     * settings.
+     *
+     * @param packets 1 to {@link FecConfig#parityShards()}
+     */
+    public Builder maxParity(int packets) {
+      maxParity = packets;
+      return this;
+    }
+
+    /**
+     * Sets whether flushes are split into groups. A flush of a few datagrams becomes {@link
+     * FecConfig#dataShards()} equal datagrams, or a multiple of that, and their parity. Where
+     * copies take fewer bytes, a small flush is not split, but followed by as many copies as there
+     * is parity. Retransmissions are not protected, nor is anything while more is queued than a few
+     * datagrams, or than may leave. A group gets its parity however long it takes to fill.
+     *
+     * @param isAligned true for {@link FecConfig#adaptive()} settings, false without encoding
+     */
+    public Builder flushAligned(boolean isAligned) {
+      isFlushAligned = isAligned;
+      return this;
+    }
+
+    /**
+     * Sets whether copies leave some milliseconds after a flush, instead of parity: against bursts
+     * of losses, in which a whole flush is lost with its parity. There are as many copies as there
+     * would be parity packets, each this long after the one before; set {@link
+     * #maxParity(int)} to 1 for a single one. Flushes have to be {@linkplain #flushAligned
+     * aligned}.
+     *
+     * @param ms 1 to 100, or 0 for none; longer than most bursts last
+     */
+    public Builder delayedCopyMs(int ms) {
+      delayedCopyMs = checkRange("delayedCopyMs", ms, 0, MAX_DELAYED_COPY_MS);
+      return this;
+    }
+
+    /**
+     * Makes the configuration.
+     *
+     * @throws IllegalArgumentException if the settings are not possible together
+     */
+    public FecConfig build() {
+      checkRange("maxParity", maxParity, isAdaptive ? 1 : parityShards, parityShards);
+      boolean isAlignmentPossible = isFlushAligned ? dataShards > 0 : !isAdaptive;
+      if (!isAlignmentPossible) {
+        throw new IllegalArgumentException(
+            "FEC flushAligned: " + isFlushAligned + " (expected: " + !isFlushAligned + ")");
+      }
+      if (delayedCopyMs > 0 && !isFlushAligned) {
+        throw new IllegalArgumentException(
+            "FEC delayedCopyMs: " + delayedCopyMs + " (expected: 0 unless flushAligned)");
+      }
+      return new FecConfig(this);
+    }
   }
 }

@@ -89,7 +89,7 @@ public final class ParityPolicy {
    */
   public ParityPolicy(FecConfig config) {
     this.config = config;
-    isTrained = config.isAdaptive() && config.copyDelayMs() == 0;
+    isTrained = config.isAdaptive() && config.delayedCopyMs() == 0;
   }
 
   /**

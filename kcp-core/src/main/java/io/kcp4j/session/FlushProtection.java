@@ -78,7 +78,7 @@ final class FlushProtection {
     this.counters = counters;
     policy = new ParityPolicy(config);
     bursts = new BurstSplitter(config.dataShards());
-    copies = new DatagramCopies(context, 1_000L * config.copyDelayMs());
+    copies = new DatagramCopies(context, 1_000L * config.delayedCopyMs());
     retransmitted = counters.get(KcpCounter.RETRANSMITTED);
     spurious = counters.get(KcpCounter.SPURIOUSLY_RETRANSMITTED);
   }
@@ -135,7 +135,7 @@ final class FlushProtection {
   }
 
   private boolean isCopied(int datagramBytes) {
-    return config.copyDelayMs() > 0
+    return config.delayedCopyMs() > 0
         || (!policy.isTraining() && bursts.isCheaperCopied(parity, datagramBytes));
   }
 

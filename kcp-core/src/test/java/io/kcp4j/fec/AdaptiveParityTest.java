@@ -24,7 +24,8 @@ class AdaptiveParityTest {
 
   private final FecSender sender =
       new FecSender(FecConfig.adaptive(), 0, MemoryBudget.unlimited(), new Random(2));
-  private final ParityPolicy policy = new ParityPolicy(FecConfig.adaptive().withMaxParity(3));
+  private final ParityPolicy policy =
+      new ParityPolicy(FecConfig.adaptive().toBuilder().maxParity(3).build());
   private final FecReceiver receiver = new FecReceiver(FecConfig.NONE);
   private final Random random = new Random(3);
   private long nowUs;

@@ -52,38 +52,58 @@ class FecConfigTest {
     assertEquals(2, config.maxParity());
     assertTrue(config.isAdaptive());
     assertTrue(config.isFlushAligned());
-    assertEquals(0, config.copyDelayMs());
-    FecConfig changed = config.withMaxParity(3).withDelayedCopyMs(5);
-    assertEquals(3, changed.maxParity());
-    assertEquals(5, changed.copyDelayMs());
-    assertTrue(changed.isAdaptive());
-    assertThrows(IllegalArgumentException.class, () -> config.withMaxParity(0));
-    assertThrows(IllegalArgumentException.class, () -> config.withMaxParity(4));
-    assertThrows(IllegalStateException.class, () -> config.withFlushAlignment(false));
+    assertEquals(0, config.delayedCopyMs());
+    assertEquals(1, config.toBuilder().maxParity(1).build().maxParity());
+    assertEquals(3, config.toBuilder().maxParity(3).build().maxParity());
+    assertRejected(config.toBuilder().maxParity(0));
+    assertRejected(config.toBuilder().maxParity(4));
+    assertRejected(config.toBuilder().flushAligned(false));
+  }
+
+  private static void assertRejected(FecConfig.Builder builder) {
+    assertThrows(IllegalArgumentException.class, builder::build);
   }
 
   @Test
   void fixedRatioIsAlignedOnRequest() {
     FecConfig config = FecConfig.of(3, 2);
-    assertFalse(config.isFlushAligned());
     assertEquals(2, config.maxParity());
-    FecConfig aligned = config.withFlushAlignment(true);
+    FecConfig aligned = config.toBuilder().flushAligned(true).build();
     assertTrue(aligned.isFlushAligned());
     assertFalse(aligned.isAdaptive());
-    assertFalse(aligned.withFlushAlignment(false).isFlushAligned());
-    assertEquals(100, aligned.withDelayedCopyMs(100).copyDelayMs());
-    assertThrows(IllegalArgumentException.class, () -> aligned.withDelayedCopyMs(101));
-    assertThrows(IllegalArgumentException.class, () -> aligned.withDelayedCopyMs(-1));
-    assertThrows(IllegalStateException.class, () -> aligned.withMaxParity(1));
-    assertThrows(IllegalStateException.class, () -> config.withDelayedCopyMs(5));
-    assertThrows(IllegalStateException.class, () -> FecConfig.NONE.withFlushAlignment(true));
+    assertFalse(aligned.toBuilder().flushAligned(false).build().isFlushAligned());
+    assertRejected(aligned.toBuilder().maxParity(1));
+    assertRejected(FecConfig.NONE.toBuilder().flushAligned(true));
+  }
+
+  @Test
+  void delayedCopyIsOfAlignedFlushes() {
+    FecConfig.Builder builder = FecConfig.of(3, 2).toBuilder().delayedCopyMs(100);
+    assertRejected(builder);
+    assertEquals(100, builder.flushAligned(true).build().delayedCopyMs());
+    assertThrows(IllegalArgumentException.class, () -> builder.delayedCopyMs(101));
+    assertThrows(IllegalArgumentException.class, () -> builder.delayedCopyMs(-1));
+    assertEquals(100, builder.build().delayedCopyMs());
+  }
+
+  @Test
+  void eachSettingKeepsTheOthers() {
+    FecConfig config =
+        FecConfig.adaptive().toBuilder().delayedCopyMs(5).build().toBuilder().maxParity(3).build();
+    assertEquals(4, config.dataShards());
+    assertEquals(3, config.parityShards());
+    assertEquals(3, config.maxParity());
+    assertEquals(5, config.delayedCopyMs());
+    assertTrue(config.isAdaptive());
+    assertTrue(config.isFlushAligned());
   }
 
   @Test
   void textNamesTheRatioAndHowItIsUsed() {
     assertEquals("none", FecConfig.NONE.toString());
     assertEquals("10/3", FecConfig.of(10, 3).toString());
-    assertEquals("3/2 aligned", FecConfig.of(3, 2).withFlushAlignment(true).toString());
+    FecConfig aligned = FecConfig.of(3, 2).toBuilder().flushAligned(true).build();
+    assertEquals("3/2 aligned", aligned.toString());
     assertEquals("4/3 adaptive", FecConfig.adaptive().toString());
   }
 }

@@ -103,7 +103,7 @@ class FecEncoderTest {
 
   @Test
   void alignedGroupGetsItsParityAfterAnyGap() {
-    FecConfig config = FecConfig.of(1, 2).withFlushAlignment(true);
+    FecConfig config = FecConfig.of(1, 2).toBuilder().flushAligned(true).build();
     FecSender sender = sender(config, MemoryBudget.unlimited());
     assertEquals(3, sender.send(new byte[9], 0).size());
     assertEquals(3, sender.send(new byte[9], 10_000_000).size());
@@ -223,8 +223,9 @@ class FecEncoderTest {
   @Test
   void parityIsUnavailableOnceAnotherGroupIsEncoded() {
     FecContext context = new FecContext(MemoryAccount.of(MemoryBudget.unlimited()));
-    FecEncoder one = new FecEncoder(FecConfig.of(1, 1).withFlushAlignment(true), context);
-    FecEncoder other = new FecEncoder(FecConfig.of(1, 1).withFlushAlignment(true), context);
+    FecConfig config = FecConfig.of(1, 1).toBuilder().flushAligned(true).build();
+    FecEncoder one = new FecEncoder(config, context);
+    FecEncoder other = new FecEncoder(config, context);
     ByteBuf buf = Unpooled.buffer().writeZero(100);
     assertThrows(IllegalStateException.class, () -> one.writeParity(0, Unpooled.buffer()));
     assertEquals(1, one.protect(buf, 0, 100, 0));

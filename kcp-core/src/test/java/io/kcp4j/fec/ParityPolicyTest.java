@@ -69,7 +69,7 @@ class ParityPolicyTest {
 
   @Test
   void fixedRatioAlwaysHasAllParity() {
-    policy = new ParityPolicy(FecConfig.of(3, 2).withFlushAlignment(true));
+    policy = new ParityPolicy(FecConfig.of(3, 2).toBuilder().flushAligned(true).build());
     assertEquals(List.of(2, 2), groups(2));
     runTo(200 * S);
     assertEquals(List.of(2, 2), groups(2));
@@ -114,7 +114,7 @@ class ParityPolicyTest {
 
   @Test
   void limitOfThreeAllowsThree() {
-    policy = new ParityPolicy(FecConfig.adaptive().withMaxParity(3));
+    policy = new ParityPolicy(FecConfig.adaptive().toBuilder().maxParity(3).build());
     runTo(11 * S);
     lose(2);
     assertEquals(3, group());
@@ -123,7 +123,7 @@ class ParityPolicyTest {
 
   @Test
   void limitOfOneHoldsExceptForTraining() {
-    policy = new ParityPolicy(FecConfig.adaptive().withMaxParity(1));
+    policy = new ParityPolicy(FecConfig.adaptive().toBuilder().maxParity(1).build());
     assertEquals(List.of(3, 3, 3, 1), groups(4));
     lose(10);
     assertEquals(1, group());
@@ -256,7 +256,7 @@ class ParityPolicyTest {
 
   @Test
   void copiesAreNotTrained() {
-    policy = new ParityPolicy(FecConfig.adaptive().withDelayedCopyMs(5));
+    policy = new ParityPolicy(FecConfig.adaptive().toBuilder().delayedCopyMs(5).build());
     assertFalse(groups(TICKS_PER_S * 40).contains(3));
   }
 

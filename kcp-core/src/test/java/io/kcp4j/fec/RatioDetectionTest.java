@@ -34,7 +34,8 @@ class RatioDetectionTest {
   }
 
   private static FecSender sender(int dataShards, int parityShards, long first, Random random) {
-    FecConfig config = FecConfig.of(dataShards, parityShards).withFlushAlignment(true);
+    FecConfig config =
+        FecConfig.of(dataShards, parityShards).toBuilder().flushAligned(true).build();
     return new FecSender(
         config, first / config.shards() * config.shards(), MemoryBudget.unlimited(), random);
   }

@@ -23,14 +23,19 @@ record Variant(String name, LabSide client, LabSide server) {
           both("fec-2-1-mtu-680", turbo().mtuBytes(680).build(), FecConfig.of(2, 1)),
           both("fec-3-2-mtu-500", turbo().mtuBytes(500).build(), FecConfig.of(3, 2)),
           both("fec-1-1", turbo().build(), FecConfig.of(1, 1)),
-          both("fec-3-2-aligned", turbo().build(), FecConfig.of(3, 2).withFlushAlignment(true)),
+          both(
+              "fec-3-2-aligned",
+              turbo().build(),
+              FecConfig.of(3, 2).toBuilder().flushAligned(true).build()),
           both("adaptive", turbo().build(), FecConfig.adaptive()),
-          both("adaptive-3", turbo().build(), FecConfig.adaptive().withMaxParity(3)),
+          both(
+              "adaptive-3", turbo().build(), FecConfig.adaptive().toBuilder().maxParity(3).build()),
           both(
               "adaptive-messages",
               turbo().delivery(Delivery.MESSAGE).build(),
               FecConfig.adaptive()),
-          both("copy-5", turbo().build(), FecConfig.adaptive().withDelayedCopyMs(5)),
+          both(
+              "copy-5", turbo().build(), FecConfig.adaptive().toBuilder().delayedCopyMs(5).build()),
           of("adaptive-to-kcp-go-10", adaptive(), LabSide.kcpGo(10)),
           of("peer-interval-40", side(turbo()), side(turbo().intervalMs(40))),
           of("to-kcp-go-10", side(turbo()), LabSide.kcpGo(10)),

@@ -40,6 +40,8 @@ import org.junit.jupiter.api.Test;
 class FlushProtectionTest {
 
   private static final InetSocketAddress REMOTE = new InetSocketAddress(NetUtil.LOCALHOST, 1111);
+  private static final FecConfig DELAYED_COPY =
+      FecConfig.adaptive().toBuilder().delayedCopyMs(5).build();
   private static final long MS = 1_000;
   private static final long TICK_US = 16_667;
 
@@ -282,7 +284,7 @@ class FlushProtectionTest {
   void fixedRatioKeepsItsParityWhileAQueueStandsOnThePath() {
     QueueWitness witness = new QueueWitness();
     witness.isQueueStanding = true;
-    FecConfig fixed = FecConfig.of(3, 2).withFlushAlignment(true);
+    FecConfig fixed = FecConfig.of(3, 2).toBuilder().flushAligned(true).build();
     openAnswered(config().congestionControl(mss -> witness), fixed);
     assertEquals(5, tick(1250).size());
   }
@@ -309,7 +311,7 @@ class FlushProtectionTest {
 
   @Test
   void fixedRatioIsAlignedToo() {
-    openAnswered(config(), FecConfig.of(3, 2).withFlushAlignment(true));
+    openAnswered(config(), FecConfig.of(3, 2).toBuilder().flushAligned(true).build());
     assertEquals(list("D417 D417 D416 P443 P443"), tick(1250));
     assertEquals(list("D417 D417 D416 P443 P443"), tick(1250));
   }
@@ -493,7 +495,7 @@ class FlushProtectionTest {
 
   @Test
   void delayedCopiesReplaceGroups() {
-    openAnswered(config(), FecConfig.adaptive().withDelayedCopyMs(5));
+    openAnswered(config(), DELAYED_COPY);
     flush(1250);
     assertEquals(list("1250"), sent());
     runFor(4_999);
@@ -506,7 +508,8 @@ class FlushProtectionTest {
 
   @Test
   void severalDelayedCopiesAreEquallyApart() {
-    openAnswered(config(), FecConfig.of(3, 2).withFlushAlignment(true).withDelayedCopyMs(5));
+    FecConfig fixed = FecConfig.of(3, 2).toBuilder().flushAligned(true).delayedCopyMs(5).build();
+    openAnswered(config(), fixed);
     flush(1250);
     acknowledgeAll();
     sent();
@@ -520,7 +523,7 @@ class FlushProtectionTest {
 
   @Test
   void delayedCopyFlushesNothingElse() {
-    openAnswered(config().intervalMs(50), FecConfig.adaptive().withDelayedCopyMs(5));
+    openAnswered(config().intervalMs(50), DELAYED_COPY);
     flush(1250);
     receive(Segment.PUSH, 0, 0);
     sent();
@@ -606,7 +609,7 @@ class FlushProtectionTest {
     session.reconfigure(session.kcp().config(), FecConfig.NONE);
     runFor(10 * MS);
     assertEquals(list("D313"), sent());
-    session.reconfigure(session.kcp().config(), FecConfig.adaptive().withDelayedCopyMs(5));
+    session.reconfigure(session.kcp().config(), DELAYED_COPY);
     flush(100);
     session.reconfigure(session.kcp().config(), FecConfig.NONE);
     runFor(10 * MS);

@@ -104,9 +104,9 @@ final class SimulatedLayers {
       case 0 -> FecConfig.of(10, 3);
       case 1 -> FecConfig.of(3, 2);
       case 2 -> FecConfig.of(1 + random.nextInt(40), 1 + random.nextInt(10));
-      case 3 -> FecConfig.adaptive().withMaxParity(1 + random.nextInt(3));
-      case 4 -> FecConfig.adaptive().withDelayedCopyMs(1 + random.nextInt(20));
-      case 5 -> drawRatio(random).withFlushAlignment(true);
+      case 3 -> FecConfig.adaptive().toBuilder().maxParity(1 + random.nextInt(3)).build();
+      case 4 -> FecConfig.adaptive().toBuilder().delayedCopyMs(1 + random.nextInt(20)).build();
+      case 5 -> drawRatio(random).toBuilder().flushAligned(true).build();
       default -> drawRatio(random);
     };
   }

@@ -55,7 +55,8 @@ enum GameVariant {
   FEC("kcp4j with FEC", "with FEC") {
     @Override
     BootstrapSettings of(BootstrapSettings settings) {
-      return settings.with(settings.config(), settings.fec().withFlushAlignment(true));
+      FecConfig fec = settings.fec().toBuilder().flushAligned(true).build();
+      return settings.with(settings.config(), fec);
     }
   };
 

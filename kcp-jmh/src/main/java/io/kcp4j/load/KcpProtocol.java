@@ -229,7 +229,7 @@ final class KcpProtocol implements LoadProtocol {
 
   private FecConfig fec() {
     if (adaptiveParity > 0) {
-      return FecConfig.adaptive().withMaxParity(adaptiveParity);
+      return FecConfig.adaptive().toBuilder().maxParity(adaptiveParity).build();
     }
     return dataShards == 0 ? FecConfig.NONE : FecConfig.of(dataShards, parityShards);
   }

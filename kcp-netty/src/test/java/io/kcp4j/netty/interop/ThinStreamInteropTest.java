@@ -61,7 +61,7 @@ class ThinStreamInteropTest {
 
   @Test
   void kcpGoRecoversFromAlignedGroupsOfAFixedRatio() throws Exception {
-    FecConfig fec = FecConfig.of(3, 2).withFlushAlignment(true);
+    FecConfig fec = FecConfig.of(3, 2).toBuilder().flushAligned(true).build();
     SessionSettings settings = settings(CipherAlgorithm.NULL, fec, FecConfig.of(3, 2));
     Counts counts = echo(settings, PeerTransport.NIO);
     assertTrue(counts.server.count("fec_recovered") > TICKS / 10);
@@ -70,7 +70,7 @@ class ThinStreamInteropTest {
 
   @Test
   void delayedCopiesNeedNoFecOfThePeer() throws Exception {
-    FecConfig fec = FecConfig.adaptive().withDelayedCopyMs(5);
+    FecConfig fec = FecConfig.adaptive().toBuilder().delayedCopyMs(5).build();
     SessionSettings settings = settings(CipherAlgorithm.NULL, fec, FecConfig.NONE);
     Counts counts = echo(settings, PeerTransport.EPOLL);
     assertTrue(counts.stats.get(KcpCounter.FEC_COPIES_OUT) > TICKS / 2);
