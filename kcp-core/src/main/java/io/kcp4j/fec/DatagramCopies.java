@@ -12,7 +12,7 @@ import java.util.ArrayDeque;
 @Unstable
 public final class DatagramCopies {
 
-  /** What {@link #nextAtUs} returns if there is no copy. */
+  /** The value of {@link #nextAtUs} if there is no copy. */
   public static final long NONE = Long.MAX_VALUE;
 
   /** More than leave within the longest delay at some thousand flushes per second. */
@@ -67,7 +67,7 @@ public final class DatagramCopies {
     copy.atUs = nowUs + delayUs;
   }
 
-  /** When the next copy leaves, in microseconds, or {@link #NONE}. */
+  /** The time at which the next copy leaves, in microseconds, or {@link #NONE}. */
   public long nextAtUs() {
     return copies.isEmpty() ? NONE : copies.peek().atUs;
   }

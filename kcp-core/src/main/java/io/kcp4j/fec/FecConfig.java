@@ -91,7 +91,7 @@ public final class FecConfig {
     return dataShards > 0;
   }
 
-  /** What FEC adds to each datagram that is sent, in bytes: 8 if it encodes, else 0. */
+  /** Bytes that FEC adds to each datagram that is sent: 8 if it encodes, else 0. */
   public int headerBytes() {
     return isEncoding() ? FecPacket.DATA_HEADER_BYTES : 0;
   }
@@ -118,8 +118,8 @@ public final class FecConfig {
   }
 
   /**
-   * How long after a flush a copy of its payload follows, in milliseconds; 0, the default: none
-   * does.
+   * The delay, in milliseconds, after which a copy of a flush's payload follows the flush; 0, the
+   * default: no copy follows.
    */
   public int delayedCopyMs() {
     return delayedCopyMs;
@@ -199,9 +199,8 @@ public final class FecConfig {
     /**
      * Sets whether copies leave some milliseconds after a flush, instead of parity: against bursts
      * of losses, in which a whole flush is lost with its parity. There are as many copies as there
-     * would be parity packets, each this long after the one before; set {@link
-     * #maxParity(int)} to 1 for a single one. Flushes have to be {@linkplain #flushAligned
-     * aligned}.
+     * would be parity packets, each this long after the one before; set {@link #maxParity(int)} to
+     * 1 for a single one. Flushes have to be {@linkplain #flushAligned aligned}.
      *
      * @param ms 1 to 100, or 0 for none; longer than most bursts last
      */

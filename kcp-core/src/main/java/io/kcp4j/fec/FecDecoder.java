@@ -54,7 +54,7 @@ public final class FecDecoder {
   /** A number of the newest group, or -1 if there has been none. */
   private long newestSeqid = -1;
 
-  /** How many packets of the ring's last groups are kept. */
+  /** The packets of all groups in the last ring, arrived or not. */
   private int keptPackets;
 
   private RecentShards recent;
@@ -135,7 +135,7 @@ public final class FecDecoder {
     return result;
   }
 
-  /** Whether a number is older than all that are kept, or were when the groups were released. */
+  /** Whether a number precedes the groups of the ring, or of the last one if it was released. */
   private boolean isBehind(long seqid) {
     return newestSeqid >= 0 && (int) (newestSeqid - seqid) > keptPackets;
   }
@@ -176,7 +176,7 @@ public final class FecDecoder {
     }
   }
 
-  /** Whether there are the packets of before the ratio was known, or memory to keep some. */
+  /** Makes the store of packets without a ratio on first use. False if there is no memory. */
   private boolean hasRecent() {
     if (recent == null) {
       recent = RecentShards.create(context);
@@ -184,7 +184,7 @@ public final class FecDecoder {
     return recent != null;
   }
 
-  /** Whether there is the ring of groups, or memory to make it. */
+  /** Makes the ring of groups on first use. False if there is no memory. */
   private boolean hasGroups() {
     if (groups == null) {
       groups = ShardGroups.create(ratio.dataShards(), ratio.parityShards(), context);
@@ -263,7 +263,7 @@ public final class FecDecoder {
     return ratio.parityShards();
   }
 
-  /** How often the ratio has changed, the first detection without a configured ratio included. */
+  /** Changes of the ratio, the first detection without a configured ratio included. */
   public int ratioChanges() {
     return ratio.changes();
   }
@@ -278,7 +278,7 @@ public final class FecDecoder {
     return (groups == null ? 0 : groups.heldBytes()) + (recent == null ? 0 : recent.heldBytes());
   }
 
-  /** What is charged to the account of the context: these, and the arrays that find them. */
+  /** Bytes charged to the account of the context: the packets, and the arrays that find them. */
   public int chargedBytes() {
     return heldBytes()
         + (groups == null ? 0 : groups.arrayBytes())
@@ -286,8 +286,8 @@ public final class FecDecoder {
   }
 
   /**
-   * Gives up the unfinished groups: for sessions that have been idle for so long that nobody waits
-   * for them. The ratio stays known.
+   * Drops the incomplete groups, as of a session that has been idle for long: its peer has
+   * retransmitted what they lack. The ratio stays known.
    */
   public void forget() {
     closeGroups();

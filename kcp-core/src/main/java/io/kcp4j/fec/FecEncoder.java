@@ -38,7 +38,7 @@ public final class FecEncoder {
   /** More than the 258 packets that the receiver of kcp-go keeps to detect the ratio. */
   private static final int RECEIVER_HISTORY = 1024;
 
-  /** So many of the last sequence numbers are recognised. */
+  /** The number of sent sequence numbers that {@link #isOwn} recognises. */
   private static final int RECOGNISED = 1 << 20;
 
   private final FecConfig config;
@@ -187,8 +187,8 @@ public final class FecEncoder {
   }
 
   /**
-   * The same for a group of which only so much parity is sent. The sequence numbers of the rest are
-   * skipped.
+   * The same for a group of which {@code parity} packets are sent. The sequence numbers of the rest
+   * are skipped.
    *
    * @param parity the number of parity packets to send if this packet completes its group
    */
@@ -213,12 +213,15 @@ public final class FecEncoder {
     return hasSent;
   }
 
-  /** Whether a sequence number is one of those that were sent last: protocol.md 11.18. */
+  /**
+   * Whether a sequence number is among the last 2^20 that this side has sent. Packets with such a
+   * number are reflections; protocol.md 11.18.
+   */
   public boolean isOwn(int seqid) {
     return hasSent && Integer.compareUnsigned((int) next - 1 - seqid, RECOGNISED) < 0;
   }
 
-  /** How many packets the current group has: 0 to the number of data packets less 1. */
+  /** The packets of the current group: 0 to the number of data packets less 1. */
   public int openShards() {
     return count;
   }
@@ -316,7 +319,7 @@ public final class FecEncoder {
 
   /**
    * Drops the copies of the incomplete group, which then gets no parity. For sessions that have
-   * been idle for so long that the peer no longer needs it.
+   * been idle for long: their peers no longer need it.
    */
   public void dropGroup() {
     isUnprotected |= count > 0;

@@ -57,7 +57,7 @@ public final class FecPacket {
     return packet.getUnsignedShortLE(index + 4);
   }
 
-  /** Whether a type is one of the three. */
+  /** Whether a type is {@link #DATA}, {@link #PARITY} or {@link #OUT_OF_BAND}. */
   public static boolean isFec(int type) {
     return type >= DATA && type <= OUT_OF_BAND;
   }

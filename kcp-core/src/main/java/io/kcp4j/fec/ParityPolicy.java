@@ -3,7 +3,7 @@ package io.kcp4j.fec;
 import io.kcp4j.Unstable;
 
 /**
- * How many parity packets the groups of a session get; protocol.md 11.16 and 11.17.
+ * The number of parity packets of a session's groups; protocol.md 11.16 and 11.17.
  *
  * <p>With adaptive settings, as few as keep residual losses rare: those that FEC has not prevented
  * and the ARQ had to retransmit. The sender knows no others, since a peer acknowledges what it has
@@ -25,7 +25,7 @@ public final class ParityPolicy {
   /** So that one loss is enough for a second parity packet. */
   private static final double MIN_LEVEL = 0.5;
 
-  /** The mean interval of groups is that of so many. */
+  /** Weight 1/16 for the newest interval between groups, as in a moving average over 16. */
   private static final int INTERVAL_GAIN = 16;
 
   private static final long MAX_INTERVAL_US = 1_000_000;
@@ -39,7 +39,7 @@ public final class ParityPolicy {
 
   private static final int TRAINING_GROUPS = 3;
 
-  /** While the session is young, a run begins every so many groups. */
+  /** The groups from the beginning of a run to that of the next, while the session is young. */
   private static final int YOUNG_TRAINING_PERIOD = 60;
 
   private static final long YOUNG_US = 10_000_000;
@@ -62,12 +62,12 @@ public final class ParityPolicy {
 
   private long groupAtUs;
 
-  /** How long one parity packet has to be enough until groups get none. */
+  /** Groups get no parity after this time in which one parity packet was enough. */
   private long quietUs = QUIET_US;
 
   private long lostAtUs;
 
-  /** When the level was above 1 last. */
+  /** The last time at which the level was above 1. */
   private long highAtUs;
 
   /** Recent losses that may turn out to be spurious, and the state before them. */
@@ -175,7 +175,7 @@ public final class ParityPolicy {
   }
 
   /**
-   * A group, or what stands for one, has been sent with as much parity as was asked for.
+   * A group, or copies in place of one, has been sent with the parity of {@link #parity}.
    *
    * @param srttUs the smoothed round-trip time, in microseconds
    * @param nowUs the time, in microseconds

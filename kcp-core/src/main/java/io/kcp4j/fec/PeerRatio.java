@@ -180,10 +180,10 @@ final class PeerRatio {
     /** Eight groups of the largest size that is detected. */
     private static final int WINDOW = WORDS * Long.SIZE;
 
-    /** How far ahead of the window a single number may be to advance it. */
+    /** A number that is at most this far ahead of the window advances it. */
     private static final int MAX_STEP = WINDOW / 2;
 
-    /** How many consecutive outliers move the window. */
+    /** The number of consecutive outliers that move the window. */
     private static final int MAX_OUTLIERS = 8;
 
     private final long[] data = new long[WORDS];

@@ -49,7 +49,7 @@ final class ShardGroups {
   /** The headers of the arrays, and the ring itself. */
   private static final int HEADERS_BYTES = 256;
 
-  /** The length of data that have arrived but are not kept; no shard is so short. */
+  /** The length of data that have arrived but are not kept; every shard is longer. */
   private static final char ARRIVED = 1;
 
   private static final byte OPEN = 0;
@@ -130,7 +130,7 @@ final class ShardGroups {
     return heldBytes;
   }
 
-  /** What is charged beside that, in bytes. */
+  /** The memory of the ring itself, which is charged as well, in bytes. */
   int arrayBytes() {
     return arrayBytes(groupShards);
   }
@@ -140,7 +140,7 @@ final class ShardGroups {
     return (long) newest * groupShards;
   }
 
-  /** How many packets the ring's groups have in all. */
+  /** The packets of all groups in the ring, arrived or not. */
   int keptPackets() {
     return numbers.length * groupShards;
   }

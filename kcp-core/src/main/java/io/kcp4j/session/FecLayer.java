@@ -19,13 +19,13 @@ import io.netty.buffer.ByteBuf;
  */
 final class FecLayer {
 
-  /** What {@link #deadlineUs} returns if there is none. */
+  /** The value of {@link #deadlineUs} if there is none. */
   static final long NO_DEADLINE = DatagramCopies.NONE;
 
   private final FecContext context;
   private final KcpCounters counters;
 
-  /** Where the sequence numbers begin: away from the peer's, so that packets are told apart. */
+  /** The first sequence number: far from the peer's, so that reflections are recognised. */
   private int firstSeqid = FecPacket.UPPER_SEQID;
 
   private FecConfig config = FecConfig.NONE;
@@ -78,12 +78,12 @@ final class FecLayer {
     }
   }
 
-  /** Where the sequence numbers begin. */
+  /** The first sequence number. */
   int firstSeqid() {
     return firstSeqid;
   }
 
-  /** Sets where the sequence numbers begin. To be called before anything is sent. */
+  /** Sets the first sequence number. To be called before anything is sent. */
   void firstSeqid(int seqid) {
     firstSeqid = seqid;
     if (encoder != null) {
@@ -202,7 +202,7 @@ final class FecLayer {
     counters.add(KcpCounter.FEC_FILLERS_OUT, 1);
   }
 
-  /** When a filler or a copy has to leave, in microseconds, or {@link #NO_DEADLINE}. */
+  /** The time of the next filler or copy, in microseconds, or {@link #NO_DEADLINE}. */
   long deadlineUs() {
     return protection == null ? NO_DEADLINE : protection.deadlineUs();
   }
@@ -215,7 +215,7 @@ final class FecLayer {
     }
   }
 
-  /** How many flushes have written datagrams. */
+  /** The number of flushes that have written datagrams. */
   long flushes() {
     return flushes;
   }

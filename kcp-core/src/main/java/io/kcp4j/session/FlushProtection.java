@@ -21,7 +21,7 @@ import io.netty.buffer.ByteBuf;
  */
 final class FlushProtection {
 
-  /** How the datagrams of a flush are protected that contain new segments. */
+  /** The protection of those datagrams of a flush that contain new segments. */
   private enum Plan {
     NONE,
     /** Each leaves again, once or several times. */
@@ -60,10 +60,10 @@ final class FlushProtection {
 
   private boolean isQueueStanding;
 
-  /** How long without a flush until a burst has ended. */
+  /** A burst has ended after this time without a flush. */
   private int burstGapUs = MIN_BURST_GAP_US;
 
-  /** When to fill the group that the last flush has left incomplete. */
+  /** The time at which to fill the group that the last flush has left incomplete. */
   private long fillAtUs;
 
   // The last datagram's conv, wnd and una, for fillers.
@@ -217,7 +217,7 @@ final class FlushProtection {
     Segment.write(out, conv, Segment.WINS, 0, wnd, 0, 0, una, 0);
   }
 
-  /** When to fill the current group or to send a copy, or {@link DatagramCopies#NONE}. */
+  /** The time of the next filler or copy, in microseconds, or {@link DatagramCopies#NONE}. */
   long deadlineUs() {
     long copyAtUs = copies.nextAtUs();
     return isGroupOpen() ? Math.min(fillAtUs, copyAtUs) : copyAtUs;
@@ -267,7 +267,7 @@ final class FlushProtection {
      * Records a flush, which begins a burst or continues one.
      *
      * @param bytes of its new segments
-     * @param gapUs how long without a flush until the burst has ended, in microseconds
+     * @param gapUs the time without a flush that ends a burst, in microseconds
      * @param nowUs the time, in microseconds
      */
     void onFlush(int bytes, long gapUs, long nowUs) {
