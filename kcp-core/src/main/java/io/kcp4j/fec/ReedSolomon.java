@@ -1,5 +1,6 @@
 package io.kcp4j.fec;
 
+import io.kcp4j.kernel.KernelChoice;
 import java.util.Arrays;
 
 /**
@@ -41,6 +42,14 @@ final class ReedSolomon {
    */
   private static final ReedSolomon[] SHARED = new ReedSolomon[64];
 
+  /** The longs by which kernels are timed: a packet of 1400 bytes. */
+  private static final int TIMED_LONGS = 175;
+
+  /** The kernels of all codes, of which the fastest is used. */
+  static final KernelChoice<ShardKernel> KERNELS =
+      new KernelChoice<>(ShardKernel.portable(), ShardKernel::name, ReedSolomon::timedWork)
+          .start(ShardKernel.class, System.getProperty(ShardKernel.PROPERTY));
+
   private record Parity(ShardKernel kernel, ShardKernel.Product product) {}
 
   private final int dataShards;
@@ -65,6 +74,14 @@ final class ReedSolomon {
     for (int i = 0; i < logDistances.length; i++) {
       logDistances[i] = logDistancesToData(i);
     }
+  }
+
+  /** The parity of a group of 10+3 packets. The time does not depend on their content. */
+  private static Runnable timedWork(ShardKernel kernel) {
+    ShardKernel.Product product = kernel.prepare(of(10, 3).parityCoefficients());
+    long[][] data = new long[10][TIMED_LONGS];
+    long[][] parity = new long[3][TIMED_LONGS];
+    return () -> product.multiply(data, parity, TIMED_LONGS);
   }
 
   /**

@@ -46,7 +46,7 @@ public interface ShardKernel {
    * at most; until it is done, this is the portable one.
    */
   static ShardKernel preferred() {
-    return ShardKernelTrial.CHOICE.current();
+    return ReedSolomon.KERNELS.current();
   }
 
   /** The multiplication with one matrix. */
