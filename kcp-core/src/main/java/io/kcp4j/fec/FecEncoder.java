@@ -208,11 +208,6 @@ public final class FecEncoder {
     return endGroup(buf, index, end - index, isAfterGap ? 0 : Math.min(parity, parityShards));
   }
 
-  /** Whether anything was sent. */
-  public boolean hasSent() {
-    return hasSent;
-  }
-
   /**
    * Whether a sequence number is among the last 2^20 that this side has sent. Packets with such a
    * number are reflections; protocol.md 11.18.

@@ -40,7 +40,6 @@ final class FecLayer {
   private FecDecoder decoder;
   private int ratioChanges;
   private long refusedShards;
-  private long flushes;
 
   FecLayer(FecContext context, KcpCounters counters) {
     this.context = context;
@@ -209,15 +208,9 @@ final class FecLayer {
 
   /** A flush of the session has ended; all of its datagrams have been written. */
   void endFlush(long nowUs) {
-    flushes++;
     if (protection != null) {
       protection.endFlush(nowUs);
     }
-  }
-
-  /** The number of flushes that have written datagrams. */
-  long flushes() {
-    return flushes;
   }
 
   // Input
