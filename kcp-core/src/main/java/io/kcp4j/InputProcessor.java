@@ -273,7 +273,7 @@ final class InputProcessor {
     boolean genuine = kcp.sender.losses.wasSentAt(index, ts);
     int rttUs = kcp.sender.losses.rttUs(index, ts, nowTs, nowUs);
     if (kcp.sender.events.isActive()) {
-      DeliveredTransmission delivered = delivered(kcp.sender.losses, index, ts, genuine);
+      DeliveredTransmission delivered = delivered(kcp.sender.losses, index, ts, genuine, nowUs);
       kcp.sender.events.acknowledged(sn, sending.bytes(index), delivered, nowUs);
     }
     sending.acknowledge(sn, ts, rttUs, nowUs);
@@ -286,18 +286,19 @@ final class InputProcessor {
   }
 
   private static DeliveredTransmission delivered(
-      LossDetector losses, int index, int ts, boolean genuine) {
+      LossDetector losses, int index, int ts, boolean genuine, long nowUs) {
     if (losses.isLastTransmission(index, ts)) {
       return DeliveredTransmission.LAST;
     }
-    return genuine ? DeliveredTransmission.EARLIER : deliveredWithoutEcho(losses, index);
+    return genuine ? DeliveredTransmission.EARLIER : deliveredWithoutEcho(losses, index, nowUs);
   }
 
   /** The same where no ACK repeats a timestamp that was sent. */
-  private static DeliveredTransmission deliveredWithoutEcho(LossDetector losses, int index) {
-    return losses.transmissions(index) == 1
-        ? DeliveredTransmission.LAST
-        : DeliveredTransmission.UNKNOWN;
+  private static DeliveredTransmission deliveredWithoutEcho(
+      LossDetector losses, int index, long nowUs) {
+    return losses.isEarlierArrived(index, nowUs)
+        ? DeliveredTransmission.EARLIER
+        : DeliveredTransmission.LAST;
   }
 
   /**
@@ -309,14 +310,15 @@ final class InputProcessor {
     SendBuffer sending = kcp.sender.buffer;
     LossDetector losses = kcp.sender.losses;
     int unaBefore = sending.una();
-    boolean isReported = kcp.sender.events.isActive();
-    if (isReported) {
-      reportBelow(kcp, una, nowUs);
-    } else if (una - unaBefore <= 0 && losses.unacknowledged() == unacknowledged) {
+    if (una - unaBefore <= 0 && losses.unacknowledged() == unacknowledged) {
       return; // Nothing has been acknowledged.
     }
     if (losses.unacknowledged() != unacknowledged) {
       losses.endAcks(nowUs);
+    }
+    boolean isReported = kcp.sender.events.isActive();
+    if (isReported) {
+      reportBelow(kcp, una, nowUs);
     }
     if (una - unaBefore > 0) {
       losses.unaAdvances(sending.index(unaBefore), nowUs);
@@ -367,7 +369,7 @@ final class InputProcessor {
     for (int sn = sending.una(); sn - una < 0; sn++) {
       if (sending.isAwaited(sn)) {
         int index = sending.index(sn);
-        DeliveredTransmission delivered = deliveredWithoutEcho(kcp.sender.losses, index);
+        DeliveredTransmission delivered = deliveredWithoutEcho(kcp.sender.losses, index, nowUs);
         kcp.sender.events.acknowledged(sn, sending.bytes(index), delivered, nowUs);
       }
     }

@@ -263,6 +263,15 @@ abstract class LossDetector {
     return nowTs - ring.lastTs[index] >= REST_MS;
   }
 
+  /**
+   * Whether the segment in flight at {@code index}, which was sent again, is acknowledged now
+   * without an ACK of its own, but sooner after its last transmission than any round trip takes: an
+   * earlier one has arrived.
+   */
+  final boolean isEarlierArrived(int index, long nowUs) {
+    return transmissions(index) > 1 && nowUs - sentAtUs(index) < rtt.minRttUs();
+  }
+
   // Losses
 
   /**

@@ -263,8 +263,8 @@ final class RackDetector extends LossDetector {
         continue;
       }
       bytes += bytes(i);
-      if (transmissions(i) > 1) {
-        retransmissionCovered(i, nowUs);
+      if (isEarlierArrived(i, nowUs)) {
+        earlierCovered(i, nowUs);
       } else if (ring.transmission[i] - known < 0) {
         olderCovered(i, known, nowUs);
       }
@@ -288,13 +288,11 @@ final class RackDetector extends LossDetector {
     updateHead();
   }
 
-  private void retransmissionCovered(int index, long nowUs) {
+  private void earlierCovered(int index, long nowUs) {
     long sinceSentUs = nowUs - sentAtUs(index);
-    if (sinceSentUs < rtt.minRttUs()) {
-      long betweenUs = (long) (lastTs(index) - ring.previousTs[index]) * Kcp.US_PER_MS;
-      boolean wasLate = ring.isLostByAcks(index) && window.wasLateByUna(nowUs);
-      spurious(index, 1, sinceSentUs + betweenUs, wasLate, nowUs);
-    }
+    long betweenUs = (long) (lastTs(index) - ring.previousTs[index]) * Kcp.US_PER_MS;
+    boolean wasLate = ring.isLostByAcks(index) && window.wasLateByUna(nowUs);
+    spurious(index, 1, sinceSentUs + betweenUs, wasLate, nowUs);
   }
 
   /**

@@ -14,11 +14,15 @@ import io.kcp4j.congestion.LossSample;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What a session reports to its congestion control, and that it obeys it. */
 class KcpCongestionTest {
 
   private static final int TS = DrivenKcp.TS_ORIGIN;
+
+  private static final int RTT_US = 20_000;
 
   /** What the layers below add to a datagram. */
   private static final int OVERHEAD_BYTES = 20;
@@ -265,7 +269,26 @@ class KcpCongestionTest {
     assertEquals("acknowledged 1 LAST @200000", control.take().get(0));
     driven.peerUna = 3;
     driven.receiveBatch(driven.wins());
-    assertEquals("acknowledged 2 UNKNOWN @200000", control.take().get(0));
+    assertEquals("acknowledged 2 LAST @200000", control.take().get(0));
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {RTT_US - 1, RTT_US})
+  void retransmissionThatUnaCoversSoonerThanARoundTripTakesWasSpurious(int sinceUs) {
+    Recorder control = new Recorder();
+    DrivenKcp driven = new DrivenKcp(KcpConfig.builder().congestionControl(mss -> control));
+    driven.sendSegments(1);
+    driven.nowUs = RTT_US;
+    driven.receiveBatch(driven.ack(0, TS));
+    driven.sendSegments(1);
+    driven.runTo(driven.kcp.nextDeadline());
+    assertEquals(2, driven.kcp.sender.losses.transmissions(driven.kcp.sender.buffer.index(1)));
+    control.take();
+    driven.nowUs += sinceUs;
+    driven.peerUna = 2;
+    driven.input(driven.wins());
+    String delivered = sinceUs < RTT_US ? "EARLIER" : "LAST";
+    assertEquals("acknowledged 1 " + delivered + " @" + driven.nowUs, control.take().get(0));
   }
 
   @Test

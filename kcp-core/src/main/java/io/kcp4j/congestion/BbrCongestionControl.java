@@ -184,7 +184,7 @@ final class BbrCongestionControl implements CongestionControl {
 
   @Override
   public void onSegmentAcknowledged(int sn, DeliveredTransmission delivered, long nowUs) {
-    sampler.acknowledged(sn, delivered, minRtt.us(), nowUs);
+    sampler.acknowledged(sn, delivered, nowUs);
   }
 
   @Override

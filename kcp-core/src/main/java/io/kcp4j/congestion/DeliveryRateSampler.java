@@ -93,12 +93,8 @@ final class DeliveryRateSampler {
     return other - ((int) other - low);
   }
 
-  /**
-   * A segment is acknowledged.
-   *
-   * @param minRttUs no round trip is shorter, in microseconds
-   */
-  void acknowledged(int sn, DeliveredTransmission which, long minRttUs, long nowUs) {
+  /** A segment is acknowledged. */
+  void acknowledged(int sn, DeliveredTransmission which, long nowUs) {
     int i = transmissions.find(sn);
     if (i < 0) {
       return; // It was sent before this sampler was made.
@@ -111,10 +107,7 @@ final class DeliveryRateSampler {
     inFlightBytes -= bytes;
     inFlightSegments--;
     acknowledgedBytesOfDatagram += bytes;
-    boolean isSpurious =
-        which == DeliveredTransmission.EARLIER
-            || (which == DeliveredTransmission.UNKNOWN && nowUs - sentAtUs < minRttUs);
-    if (isSpurious) {
+    if (which == DeliveredTransmission.EARLIER) {
       lost -= bytes;
     } else if (!isAcknowledged || sentAtUs >= newestSentAtUs) {
       isAcknowledged = true;

@@ -2,7 +2,6 @@ package io.kcp4j.congestion;
 
 import static io.kcp4j.congestion.DeliveredTransmission.EARLIER;
 import static io.kcp4j.congestion.DeliveredTransmission.LAST;
-import static io.kcp4j.congestion.DeliveredTransmission.UNKNOWN;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertSame;
@@ -30,7 +29,7 @@ class DeliveryRateSamplerTest {
   /** One datagram that acknowledges so many segments. */
   private void acknowledge(int from, int segments, long nowUs) {
     for (int sn = from; sn != from + segments; sn++) {
-      sampler.acknowledged(sn, LAST, RTT_US, nowUs);
+      sampler.acknowledged(sn, LAST, nowUs);
     }
     sampler.endAck(RTT_US / 2, 0);
   }
@@ -104,25 +103,11 @@ class DeliveryRateSamplerTest {
     send(0, 2, 0);
     sampler.lost(0);
     send(0, 1, 50_000);
-    sampler.acknowledged(0, EARLIER, RTT_US, 51_000);
+    sampler.acknowledged(0, EARLIER, 51_000);
     sampler.endAck(RTT_US / 2, 0);
     assertEquals(0, sampler.bytesPerSecond());
     assertEquals(0, sampler.lost());
     assertEquals(BYTES, sampler.delivered());
-  }
-
-  @Test
-  void unknownTransmissionIsTheEarlierOneIfTheLastWasSentLessThanARoundTripAgo() {
-    for (int sinceUs : new int[] {RTT_US - 1, RTT_US}) {
-      DeliveryRateSampler fresh = new DeliveryRateSampler();
-      fresh.sent(0, BYTES, 0);
-      fresh.lost(0);
-      fresh.sent(0, BYTES, 60_000);
-      fresh.acknowledged(0, UNKNOWN, RTT_US, 60_000 + sinceUs);
-      fresh.endAck(0, 0);
-      assertEquals(sinceUs == RTT_US ? BYTES : 0, fresh.lost());
-      assertEquals(sinceUs == RTT_US, fresh.bytesPerSecond() > 0);
-    }
   }
 
   @Test
@@ -175,7 +160,7 @@ class DeliveryRateSamplerTest {
       send(10 * round, 10, nowUs);
       sentBytes += 13 * BYTES;
       for (int sn = 10 * round; sn < 10 * round + 10; sn++) {
-        sampler.acknowledged(sn, LAST, RTT_US, nowUs + RTT_US);
+        sampler.acknowledged(sn, LAST, nowUs + RTT_US);
       }
       sampler.endAck(0, sentBytes);
     }
@@ -191,7 +176,7 @@ class DeliveryRateSamplerTest {
       sampler.sent(sn, 34, nowUs);
       sentBytes += 4 * 34;
       nowUs += RTT_US;
-      sampler.acknowledged(sn, LAST, RTT_US, nowUs);
+      sampler.acknowledged(sn, LAST, nowUs);
       sampler.endAck(0, sentBytes);
     }
     assertEquals(4, sampler.wireRatio(), 1e-6);
@@ -199,7 +184,7 @@ class DeliveryRateSamplerTest {
     sentBytes += 105 * BYTES;
     nowUs += RTT_US;
     for (int sn = 20; sn < 120; sn++) {
-      sampler.acknowledged(sn, LAST, RTT_US, nowUs);
+      sampler.acknowledged(sn, LAST, nowUs);
     }
     sampler.endAck(0, sentBytes);
     assertEquals(1.05, sampler.wireRatio(), 1e-6);
@@ -207,7 +192,7 @@ class DeliveryRateSamplerTest {
 
   @Test
   void segmentSentBeforeTheSamplerWasMadeIsIgnored() {
-    sampler.acknowledged(5, LAST, RTT_US, RTT_US);
+    sampler.acknowledged(5, LAST, RTT_US);
     sampler.lost(6);
     sampler.endAck(0, 0);
     assertEquals(0, sampler.delivered());
@@ -232,7 +217,7 @@ class DeliveryRateSamplerTest {
         int sn = random.nextInt(10) == 0 ? una : una + random.nextInt(next - una);
         if (!isAcknowledged[sn & isAcknowledged.length - 1]) {
           isAcknowledged[sn & isAcknowledged.length - 1] = true;
-          sampler.acknowledged(sn, LAST, 0, step);
+          sampler.acknowledged(sn, LAST, step);
           sampler.endAck(0, 0);
           inFlight--;
         }
@@ -277,7 +262,7 @@ class DeliveryRateSamplerTest {
     spare.shrink();
     send(0, 300, 0);
     acknowledge(0, 299, RTT_US);
-    sampler.acknowledged(299, EARLIER, RTT_US, RTT_US);
+    sampler.acknowledged(299, EARLIER, RTT_US);
     sampler.endAck(RTT_US / 2, 0);
     assertEquals(0, sampler.inFlightBytes());
     assertSame(large, claim(spare, 300));
