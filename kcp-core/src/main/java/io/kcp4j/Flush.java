@@ -113,9 +113,7 @@ final class Flush {
       return;
     }
     if (sender.events.isActive()) {
-      int sn = sender.buffer.sn(index);
-      sender.events.lost(sn, cause, nowUs);
-      sender.events.sent(sn, sender.buffer.bytes(index), losses.transmissions(index), nowUs);
+      sender.events.retransmitted(index, cause, nowUs);
     }
     sender.counters.add(cause.counter(), 1);
     sender.counters.add(KcpCounter.RETRANSMITTED, 1);
@@ -155,11 +153,11 @@ final class Flush {
     while (left > 0 && sender.pacer.isOpen(nowUs) && writer.isNewAllowed()) {
       int sent = writer.pushNew(Math.min(left, sender.pacer.room()), ts);
       left -= sent;
-      if (sender.events.isActive()) {
-        reportNew(sent);
-        if (left == 0 && isNewestSmall()) {
-          left = Math.min(buffer.queued(), sender.window() - sender.inFlight());
-        }
+      if (sender.tracing != null) {
+        traceNew(sent);
+      }
+      if (left == 0 && sender.losses.rate != null && isNewestSmall()) {
+        left = Math.min(buffer.queued(), sender.window() - sender.inFlight());
       }
     }
   }
@@ -188,10 +186,10 @@ final class Flush {
     }
   }
 
-  private void reportNew(int segments) {
+  private void traceNew(int segments) {
     SendBuffer buffer = sender.buffer;
     for (int sn = buffer.next() - segments; sn != buffer.next(); sn++) {
-      sender.events.sent(sn, buffer.bytes(buffer.index(sn)), 1, nowUs);
+      sender.tracing.sent(sn, buffer.bytes(buffer.index(sn)), 1);
     }
   }
 }

@@ -1,6 +1,5 @@
 package io.kcp4j;
 
-import io.kcp4j.congestion.DeliveredTransmission;
 import io.netty.buffer.ByteBuf;
 
 /** Takes in datagrams: acknowledgements, the peer's window, payload and window probes. */
@@ -272,10 +271,6 @@ final class InputProcessor {
     int index = sending.index(sn);
     boolean genuine = kcp.sender.losses.wasSentAt(index, ts);
     int rttUs = kcp.sender.losses.rttUs(index, ts, nowTs, nowUs);
-    if (kcp.sender.events.isActive()) {
-      DeliveredTransmission delivered = delivered(kcp.sender.losses, index, ts, genuine, nowUs);
-      kcp.sender.events.acknowledged(sn, sending.bytes(index), delivered, nowUs);
-    }
     sending.acknowledge(sn, ts, rttUs, nowUs);
     if (genuine) {
       kcp.sender.rtt.note(rttUs, nowUs);
@@ -283,22 +278,6 @@ final class InputProcessor {
       kcp.sender.counters.add(KcpCounter.INVALID_TIMESTAMP, 1);
     }
     return own;
-  }
-
-  private static DeliveredTransmission delivered(
-      LossDetector losses, int index, int ts, boolean genuine, long nowUs) {
-    if (losses.isLastTransmission(index, ts)) {
-      return DeliveredTransmission.LAST;
-    }
-    return genuine ? DeliveredTransmission.EARLIER : deliveredWithoutEcho(losses, index, nowUs);
-  }
-
-  /** The same where no ACK repeats a timestamp that was sent. */
-  private static DeliveredTransmission deliveredWithoutEcho(
-      LossDetector losses, int index, long nowUs) {
-    return losses.isEarlierArrived(index, nowUs)
-        ? DeliveredTransmission.EARLIER
-        : DeliveredTransmission.LAST;
   }
 
   /**
@@ -316,10 +295,6 @@ final class InputProcessor {
     if (losses.unacknowledged() != unacknowledged) {
       losses.endAcks(nowUs);
     }
-    boolean isReported = kcp.sender.events.isActive();
-    if (isReported) {
-      reportBelow(kcp, una, nowUs);
-    }
     if (una - unaBefore > 0) {
       losses.unaAdvances(sending.index(unaBefore), nowUs);
     }
@@ -334,10 +309,8 @@ final class InputProcessor {
       kcp.sender.pacer.acknowledged(acknowledged, nowUs);
     }
     boolean advanced = sending.una() != unaBefore;
-    if (isReported) {
-      int inFlight = losses.unacknowledged();
-      kcp.sender.events.endInput(
-          rttSampleUs, advanced, inFlight, kcp.sender.remote.segments(), nowUs);
+    if (kcp.sender.events.isActive()) {
+      kcp.sender.events.acknowledged(acknowledged, advanced, rttSampleUs, nowUs);
     }
     if (advanced) {
       kcp.sender.resetBackOff(nowUs);
@@ -358,19 +331,8 @@ final class InputProcessor {
       kcp.sender.resetBackOff(nowUs);
     } else if (kcp.sender.buffer.isAwaited(una)) {
       int first = kcp.sender.buffer.index(una);
-      if (kcp.sender.losses.isRested(first, kcp.sender.timestamps.at(nowUs))) {
+      if (kcp.sender.losses.ring.isRested(first, kcp.sender.timestamps.at(nowUs))) {
         kcp.sender.losses.expire(first, nowUs);
-      }
-    }
-  }
-
-  private static void reportBelow(Kcp kcp, int una, long nowUs) {
-    SendBuffer sending = kcp.sender.buffer;
-    for (int sn = sending.una(); sn - una < 0; sn++) {
-      if (sending.isAwaited(sn)) {
-        int index = sending.index(sn);
-        DeliveredTransmission delivered = deliveredWithoutEcho(kcp.sender.losses, index, nowUs);
-        kcp.sender.events.acknowledged(sn, sending.bytes(index), delivered, nowUs);
       }
     }
   }

@@ -27,9 +27,6 @@ abstract class LossDetector {
   /** No segment. */
   static final int NONE = TransmissionOrder.NONE;
 
-  /** See {@link #isRested}. */
-  private static final int REST_MS = 1_000;
-
   final TransmissionOrder order = new TransmissionOrder();
   final RttEstimator rtt;
 
@@ -37,6 +34,9 @@ abstract class LossDetector {
 
   /** The ring of the {@link SendBuffer}. */
   SendRing ring = SendRing.NONE;
+
+  /** Null unless the congestion control uses delivery rates. Set by {@link SegmentEvents}. */
+  DeliveryRate rate;
 
   /**
    * No segment times out before this; while a search is unfinished, none of those behind its
@@ -98,6 +98,9 @@ abstract class LossDetector {
     }
     order.append(from, to);
     timeoutBoundUs = Math.min(timeoutBoundUs, timesOutAtUs);
+    if (rate != null) {
+      rate.sent(ring, from, to, nowUs);
+    }
   }
 
   /**
@@ -200,6 +203,14 @@ abstract class LossDetector {
    */
   void acknowledged(int index, int ts, int rttUs, long nowUs) {
     order.remove(index);
+    if (rate != null) {
+      rate.acknowledged(ring, index, isEarlierArrived(index, ts, nowUs), nowUs);
+    }
+  }
+
+  private boolean isEarlierArrived(int index, int ts, long nowUs) {
+    return !isLastTransmission(index, ts)
+        && (wasSentAt(index, ts) || isEarlierArrived(index, nowUs));
   }
 
   /** All ACKs of a datagram have been reported; there was at least one. */
@@ -219,6 +230,9 @@ abstract class LossDetector {
     for (int i = from; i < to; i++) {
       if (!ring.isAcknowledged(i)) {
         order.remove(i);
+        if (rate != null) {
+          rate.acknowledged(ring, i, isEarlierArrived(i, nowUs), nowUs);
+        }
       }
     }
   }
@@ -255,15 +269,6 @@ abstract class LossDetector {
   }
 
   /**
-   * Whether the segment in flight at {@code index} was sent last at least a second ago.
-   *
-   * @param nowTs the timestamp of a segment that is sent now
-   */
-  final boolean isRested(int index, int nowTs) {
-    return nowTs - ring.lastTs[index] >= REST_MS;
-  }
-
-  /**
    * Whether the segment in flight at {@code index}, which was sent again, is acknowledged now
    * without an ACK of its own, but sooner after its last transmission than any round trip takes: an
    * earlier one has arrived.
@@ -282,11 +287,6 @@ abstract class LossDetector {
   final void retransmitNow(int index, long nowUs) {
     ring.extraDue(index, true);
     expire(index, nowUs);
-  }
-
-  /** Whether the segment in flight at {@code index} waits to leave by {@link #retransmitNow}. */
-  final boolean isExtraDue(int index) {
-    return ring.isExtraDue(index);
   }
 
   /** The caller retransmits such a segment, and not one of {@link #nextLost}. */

@@ -113,7 +113,7 @@ final class Outage {
     long distanceUs = Math.max(sender.rtt.srttUs(), MIN_COPY_DISTANCE_US);
     boolean isFirst = sender.buffer.una() == sender.firstSn;
     if (nowUs - sender.losses.sentAtUs(oldest) >= distanceUs
-        && (!isFirst || sender.losses.isRested(oldest, sender.timestamps.at(nowUs)))) {
+        && (!isFirst || sender.losses.ring.isRested(oldest, sender.timestamps.at(nowUs)))) {
       retransmitNow(oldest, nowUs);
     }
   }
@@ -159,7 +159,7 @@ final class Outage {
   int nextOldest() {
     int sn = sender.buffer.una();
     for (int i = 0; isOldestDue && i < MAX_SEGMENTS && sn != sender.buffer.next(); i++, sn++) {
-      if (sender.buffer.isAwaited(sn) && sender.losses.isExtraDue(sender.buffer.index(sn))) {
+      if (sender.buffer.isAwaited(sn) && sender.losses.ring.isExtraDue(sender.buffer.index(sn))) {
         return sender.buffer.index(sn);
       }
     }

@@ -132,8 +132,8 @@ final class RackDetector extends LossDetector {
     int transmission = transmissions;
     int bytes = 0;
     for (int i = from; i < to; i++) {
-      ring.transmission[i] = ++transmission;
-      bytes += bytes(i);
+      ring.transmissionNumber[i] = ++transmission;
+      bytes += ring.bytes(i);
     }
     transmissions = transmission;
     bytesInFlight += bytes;
@@ -149,16 +149,12 @@ final class RackDetector extends LossDetector {
     timeoutUs = probeTimeoutUs();
   }
 
-  private int bytes(int index) {
-    return Segment.HEADER_BYTES + ring.length[index];
-  }
-
   @Override
   void retransmitted(int index, int ts, long nowUs) {
     ring.previousTs[index] = lastTs(index);
     ring.lostByAcks(index, cause() == LossCause.TIME_THRESHOLD);
     super.retransmitted(index, ts, nowUs);
-    ring.transmission[index] = ++transmissions;
+    ring.transmissionNumber[index] = ++transmissions;
     updateHead();
   }
 
@@ -230,7 +226,7 @@ final class RackDetector extends LossDetector {
   @Override
   void acknowledged(int index, int ts, int rttUs, long nowUs) {
     if (isLastTransmission(index, ts)) {
-      if (ring.transmission[index] - arrived > 0) {
+      if (ring.transmissionNumber[index] - arrived > 0) {
         arrived(index, nowUs);
       } else if (isReordered(index, arrived, rttUs)) {
         window.reordered(rttUs - arrivedRttUs());
@@ -243,7 +239,7 @@ final class RackDetector extends LossDetector {
       spurious(index, spurious, rttUs, true, nowUs);
     }
     super.acknowledged(index, ts, rttUs, nowUs);
-    acknowledgedBytes += bytes(index);
+    acknowledgedBytes += ring.bytes(index);
   }
 
   @Override
@@ -262,10 +258,10 @@ final class RackDetector extends LossDetector {
       if (ring.isAcknowledged(i)) {
         continue;
       }
-      bytes += bytes(i);
+      bytes += ring.bytes(i);
       if (isEarlierArrived(i, nowUs)) {
         earlierCovered(i, nowUs);
-      } else if (ring.transmission[i] - known < 0) {
+      } else if (ring.transmissionNumber[i] - known < 0) {
         olderCovered(i, known, nowUs);
       }
     }
@@ -303,7 +299,7 @@ final class RackDetector extends LossDetector {
    */
   private boolean isReordered(int index, int known, long rttUs) {
     return transmissions(index) == 1
-        && ring.transmission[index] - known < 0
+        && ring.transmissionNumber[index] - known < 0
         && !window.allowsFor(rttUs - arrivedRttUs());
   }
 
@@ -317,7 +313,7 @@ final class RackDetector extends LossDetector {
       arrivedBefore = arrived;
       arrivedAtUs = nowUs;
     }
-    arrived = ring.transmission[index];
+    arrived = ring.transmissionNumber[index];
     arrivedSentAtUs = sentAtUs(index);
   }
 
@@ -417,7 +413,7 @@ final class RackDetector extends LossDetector {
 
   private void updateHead() {
     int head = order.head();
-    boolean isOlder = head != NONE && ring.transmission[head] - arrived < 0;
+    boolean isOlder = head != NONE && ring.transmissionNumber[head] - arrived < 0;
     headLostAtUs = isOlder ? lostAtUs(head) : Kcp.NO_DEADLINE;
   }
 

@@ -2,23 +2,19 @@ package io.kcp4j;
 
 import io.kcp4j.congestion.AckSample;
 import io.kcp4j.congestion.CongestionControl;
-import io.kcp4j.congestion.DeliveredTransmission;
 import io.kcp4j.congestion.LossSample;
 import java.util.Objects;
 
 /**
- * Reports what is sent, acknowledged and lost to the session's {@link CongestionControl} and to its
- * {@link KcpTracer}, and sets the pacer to the control's rate. While there is neither nothing is
- * counted: callers look at {@link #isActive} before they report single segments.
+ * Reports what is acknowledged and lost to the session's {@link CongestionControl} and to its
+ * {@link KcpTracer}, and takes the window and the pacing rate from the control. While there is
+ * neither nothing is counted: callers look at {@link #isActive} before they report.
  */
 final class SegmentEvents {
 
   private final Sender sender;
 
   private CongestionControl control;
-
-  /** Whether the window of the control does not count what is acknowledged behind a gap. */
-  private boolean isSelective;
 
   /** Null until an initial window has been sent, and if the window does not follow the path. */
   private SendWindow sendWindow;
@@ -50,17 +46,23 @@ final class SegmentEvents {
    * if the segment size has changed.
    */
   void use(CongestionControl next, int mssBytesBefore) {
-    boolean isResized = next == control && sender.size.mssBytes() != mssBytesBefore;
     if (next != control) {
+      control = next;
       samples = null;
-    }
-    control = next;
-    isSelective = next.isWindowSelective();
-    updateSamples();
-    if (isResized) {
+      sender.losses.ring.dropDeliveries();
+      sender.losses.rate = next.usesDeliveryRate() ? new DeliveryRate(segmentBytes()) : null;
+    } else if (sender.size.mssBytes() != mssBytesBefore) {
       control.onMssChanged(sender.size.mssBytes());
+      if (sender.losses.rate != null) {
+        sender.losses.rate.segmentBytes(segmentBytes());
+      }
     }
+    updateSamples();
     sender.pacer.controlRate(control.pacingBytesPerSecond());
+  }
+
+  private int segmentBytes() {
+    return sender.size.mssBytes() + Segment.HEADER_BYTES;
   }
 
   /** Begins or ends counting, as the congestion control and the tracer of the session demand. */
@@ -68,7 +70,7 @@ final class SegmentEvents {
     if (sender.config.congestionControl() == CongestionControl.NONE && sender.tracing == null) {
       samples = null;
     } else if (samples == null) {
-      samples = new Samples();
+      samples = new Samples(sender.losses.rate);
     }
   }
 
@@ -89,6 +91,8 @@ final class SegmentEvents {
         ? CongestionStats.NONE
         : CongestionStats.of(control, samples.isApplicationLimited());
   }
+
+  // Windows
 
   /** The send window, in segments. */
   int sendWindow() {
@@ -112,18 +116,20 @@ final class SegmentEvents {
     }
   }
 
-  /** The window of the control. */
+  /** The window of the control, in segments. */
   int controlWindow() {
-    return control.window();
+    DeliveryRate rate = sender.losses.rate;
+    return rate == null ? control.window() : rate.window(control.windowBytes());
   }
 
   /** How far beyond {@code una} segments may be in flight. */
   int window() {
-    int window = control.window();
-    if (!isSelective) {
-      return window;
+    DeliveryRate rate = sender.losses.rate;
+    if (rate == null) {
+      return control.window();
     }
-    return (int) Math.min((long) window + acknowledgedBehindGap(), Integer.MAX_VALUE);
+    long window = (long) rate.window(control.windowBytes()) + acknowledgedBehindGap();
+    return (int) Math.min(window, Integer.MAX_VALUE);
   }
 
   private int acknowledgedBehindGap() {
@@ -132,61 +138,51 @@ final class SegmentEvents {
 
   /** Whether an acknowledgement opens the window though {@code una} has not advanced. */
   boolean isWindowSelective() {
-    return isSelective || sendWindow != null;
+    return sender.losses.rate != null || sendWindow != null;
   }
 
-  /** A segment has been sent, header included {@code bytes} long. */
-  void sent(int sn, int bytes, int transmissions, long nowUs) {
-    control.onSegmentSent(sn, bytes, transmissions, nowUs);
-    if (sender.tracing != null) {
-      sender.tracing.sent(sn, bytes, transmissions);
-    }
-  }
+  // Events
 
-  /** A segment is acknowledged by the datagram that is taken in. */
-  void acknowledged(int sn, int bytes, DeliveredTransmission delivered, long nowUs) {
-    samples.acknowledgedSegments++;
-    samples.deliveredSegments++;
-    samples.deliveredBytes += bytes;
-    control.onSegmentAcknowledged(sn, delivered, nowUs);
-  }
-
-  /** A segment counts as lost. */
-  void lost(int sn, LossCause cause, long nowUs) {
-    samples.lostSegments++;
+  /** The segment in flight at {@code index} counts as lost, and has been sent again. */
+  void retransmitted(int index, LossCause cause, long nowUs) {
     if (cause == LossCause.TIMEOUT) {
       samples.lostByTimeout++;
     } else {
       samples.lostByAcks++;
     }
-    control.onSegmentLost(sn, nowUs);
+    LossDetector losses = sender.losses;
+    if (losses.rate != null) {
+      losses.rate.retransmitted(losses.ring, index, nowUs);
+    }
     if (sender.tracing != null) {
+      int sn = sender.buffer.sn(index);
       sender.tracing.lost(sn, cause);
+      sender.tracing.sent(sn, sender.buffer.bytes(index), losses.transmissions(index));
     }
   }
 
   /**
-   * A datagram has been taken in.
+   * A datagram has been taken in, which has acknowledged {@code segments}.
    *
    * @param rttUs its shortest round-trip time, or {@link AckSample#NO_RTT}
    */
-  void endInput(int rttUs, boolean unaAdvanced, int inFlight, int remoteWindow, long nowUs) {
-    if (samples.acknowledgedSegments == 0 && !unaAdvanced) {
+  void acknowledged(int segments, boolean unaAdvanced, int rttUs, long nowUs) {
+    if (segments == 0 && !unaAdvanced) {
       return;
     }
+    samples.deliveredSegments += segments;
     samples.rttUs = rttUs;
     samples.unaAdvanced = unaAdvanced;
-    samples.inFlightSegments = inFlight;
-    samples.remoteWindow = remoteWindow;
-    samples.sentBytes = sender.pacer.chargedBytes();
+    samples.remoteWindow = sender.remote.segments();
     samples.nowUs = nowUs;
+    if (samples.rate != null) {
+      samples.rate.endDatagram(sender.pacer.chargedBytes());
+    }
     control.onAck(samples);
     if (sender.tracing != null) {
-      sender.tracing.acknowledged(samples.acknowledgedSegments, rttUs);
+      sender.tracing.acknowledged(segments, rttUs);
       traceState();
     }
-    samples.acknowledgedSegments = 0;
-    samples.lostSegments = 0;
     sender.pacer.controlRate(control.pacingBytesPerSecond());
   }
 
@@ -213,7 +209,7 @@ final class SegmentEvents {
   }
 
   private void traceState() {
-    sender.tracing.state(control.window());
+    sender.tracing.state(controlWindow());
     if (!control.state().isEmpty()) {
       sender.tracing.congestion(control, samples.isApplicationLimited());
     }
@@ -222,25 +218,28 @@ final class SegmentEvents {
   /** The peer has said that it takes more, and has not been asked, or it ends an outage. */
   void windowUpdated() {
     control.onWindowUpdate();
+    if (sender.losses.rate != null) {
+      // The peer was the limit, which is no measure of the path, too.
+      sender.losses.rate.applicationLimited();
+    }
     sender.pacer.controlRate(control.pacingBytesPerSecond());
   }
 
   /** The application has nothing more to send while {@code unacknowledged} are in flight. */
   void applicationLimited(int unacknowledged) {
     samples.limitedUntil = samples.deliveredSegments + unacknowledged;
-    control.onApplicationLimited();
+    if (samples.rate != null) {
+      samples.rate.applicationLimited();
+    }
   }
 
   /** Both samples of a session. */
   private static final class Samples implements AckSample, LossSample {
 
+    private final DeliveryRate rate;
+
     private long nowUs;
     private int rttUs;
-    private int acknowledgedSegments;
-    private int lostSegments;
-    private long deliveredSegments;
-    private long deliveredBytes;
-    private long sentBytes;
     private int inFlightSegments;
     private int remoteWindow;
     private boolean unaAdvanced;
@@ -249,8 +248,18 @@ final class SegmentEvents {
     private int window;
     private int fastRetransmit;
 
+    private long deliveredSegments;
+
     /** The last segment that was sent while the application was the limit, counted as delivered. */
     private long limitedUntil;
+
+    Samples(DeliveryRate rate) {
+      this.rate = rate;
+    }
+
+    boolean isApplicationLimited() {
+      return deliveredSegments <= limitedUntil;
+    }
 
     @Override
     public long nowUs() {
@@ -260,36 +269,6 @@ final class SegmentEvents {
     @Override
     public int rttUs() {
       return rttUs;
-    }
-
-    @Override
-    public int acknowledgedSegments() {
-      return acknowledgedSegments;
-    }
-
-    @Override
-    public int lostSegments() {
-      return lostSegments;
-    }
-
-    @Override
-    public long deliveredSegments() {
-      return deliveredSegments;
-    }
-
-    @Override
-    public long deliveredBytes() {
-      return deliveredBytes;
-    }
-
-    @Override
-    public long sentBytes() {
-      return sentBytes;
-    }
-
-    @Override
-    public int inFlightSegments() {
-      return inFlightSegments;
     }
 
     @Override
@@ -303,8 +282,13 @@ final class SegmentEvents {
     }
 
     @Override
-    public boolean isApplicationLimited() {
-      return deliveredSegments <= limitedUntil;
+    public Rate rate() {
+      return rate;
+    }
+
+    @Override
+    public int inFlightSegments() {
+      return inFlightSegments;
     }
 
     @Override

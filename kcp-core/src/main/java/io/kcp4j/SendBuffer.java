@@ -365,7 +365,7 @@ final class SendBuffer {
 
   /** The bytes of a segment, header and payload. */
   int bytes(int index) {
-    return Segment.HEADER_BYTES + ring.length[index];
+    return ring.bytes(index);
   }
 
   // Acknowledgements

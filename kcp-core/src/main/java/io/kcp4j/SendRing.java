@@ -2,16 +2,37 @@ package io.kcp4j;
 
 import java.util.Arrays;
 
-/** The arrays of a {@link SendBuffer} and its {@link LossDetector}: one index for each segment. */
+/**
+ * The segments of a {@link SendBuffer}, queued and in flight: one index for each segment in all
+ * arrays. Of segments in flight, the {@link LossDetector} keeps here when and how often they were
+ * sent, and {@link DeliveryRate} how much had been delivered then.
+ */
 final class SendRing {
 
-  /** The size of an entry of all arrays, in bytes. */
+  /** The size of an entry of all arrays, without those of {@link DeliveryRate}, in bytes. */
   static final int ENTRY_BYTES = 60;
+
+  // What DeliveryRate keeps of the last transmission of a segment, side by side: of times and
+  // totals the low bits, so no time may be more than half an hour ago, and no total 2 GB less, when
+  // they are read.
+
+  static final int FIRST_SENT_AT_US = 0;
+  static final int DELIVERED_BYTES = 1;
+  static final int DELIVERED_AT_US = 2;
+  static final int IN_FLIGHT_BYTES = 3;
+
+  /** They begin at the index of the segment, shifted by this. */
+  static final int DELIVERY_SHIFT = 2;
+
+  /** See {@link #isRested}. */
+  private static final int REST_MS = 1_000;
 
   private static final byte ACKNOWLEDGED = 1;
   private static final byte LOST_BY_ACKS = 2;
   private static final byte IN_LARGE_DATAGRAMS = 4;
   private static final byte EXTRA_DUE = 8;
+  private static final byte HAS_DELIVERY = 16;
+  private static final byte APPLICATION_LIMITED = 32;
 
   /** The ring of an empty buffer. */
   static final SendRing NONE = new SendRing(0);
@@ -25,7 +46,10 @@ final class SendRing {
   final char[] length;
   final byte[] frg;
   private final byte[] flags;
+
+  /** How often the segment was sent. */
   final int[] transmissions;
+
   final int[] firstTs;
   final int[] lastTs;
   final long[] sentAtUs;
@@ -34,9 +58,14 @@ final class SendRing {
   /** By how much the timeout lies after {@link #sentAtUs}: half the size of a time. */
   private final int[] timesOutAfterUs;
 
-  final int[] transmission;
+  /** The number of the last transmission, in the order of all transmissions of the session. */
+  final int[] transmissionNumber;
+
   final int[] previousTs;
   final TransmissionOrder.Links links;
+
+  /** Null until a session needs it; stays while the ring is in its pool. */
+  private int[] deliveries;
 
   SendRing(int capacity) {
     this.capacity = capacity;
@@ -51,7 +80,7 @@ final class SendRing {
     sentAtUs = new long[capacity];
     rtoUs = new int[capacity];
     timesOutAfterUs = new int[capacity];
-    transmission = new int[capacity];
+    transmissionNumber = new int[capacity];
     previousTs = new int[capacity];
     links = new TransmissionOrder.Links(capacity);
   }
@@ -99,6 +128,15 @@ final class SendRing {
     flags[index] = (byte) (isSet ? flags[index] | flag : flags[index] & ~flag);
   }
 
+  /**
+   * Whether the segment at {@code index} was sent last at least a second ago.
+   *
+   * @param nowTs the timestamp of a segment that is sent now
+   */
+  boolean isRested(int index, int nowTs) {
+    return nowTs - lastTs[index] >= REST_MS;
+  }
+
   /** Whether the segment at {@code index} is retransmitted next without having timed out. */
   boolean isExtraDue(int index) {
     return (flags[index] & EXTRA_DUE) != 0;
@@ -106,6 +144,42 @@ final class SendRing {
 
   void extraDue(int index, boolean isExtraDue) {
     flag(index, EXTRA_DUE, isExtraDue);
+  }
+
+  /** The size of the segment at {@code index}, header and payload, in bytes. */
+  int bytes(int index) {
+    return Segment.HEADER_BYTES + length[index];
+  }
+
+  /** What {@link DeliveryRate} keeps of all segments. */
+  int[] deliveries() {
+    if (deliveries == null) {
+      deliveries = new int[capacity << DELIVERY_SHIFT];
+    }
+    return deliveries;
+  }
+
+  /** Whether {@link DeliveryRate} keeps something of the segment at {@code index}. */
+  boolean hasDelivery(int index) {
+    return (flags[index] & HAS_DELIVERY) != 0;
+  }
+
+  /** It does from now on. */
+  void delivery(int index, boolean isApplicationLimited) {
+    int kept = (flags[index] & ~APPLICATION_LIMITED) | HAS_DELIVERY;
+    flags[index] = (byte) (isApplicationLimited ? kept | APPLICATION_LIMITED : kept);
+  }
+
+  /** Whether the application was the limit when the segment at {@code index} was sent last. */
+  boolean isApplicationLimited(int index) {
+    return (flags[index] & APPLICATION_LIMITED) != 0;
+  }
+
+  /** {@link DeliveryRate} ends: it keeps nothing any more. */
+  void dropDeliveries() {
+    for (int i = 0; i < capacity; i++) {
+      flag(i, HAS_DELIVERY, false);
+    }
   }
 
   /** When the segment at {@code index} times out, in microseconds. */
@@ -133,8 +207,16 @@ final class SendRing {
     other.sentAtUs[to] = sentAtUs[from];
     other.rtoUs[to] = rtoUs[from];
     other.timesOutAfterUs[to] = timesOutAfterUs[from];
-    other.transmission[to] = transmission[from];
+    other.transmissionNumber[to] = transmissionNumber[from];
     other.previousTs[to] = previousTs[from];
+    if (hasDelivery(from)) {
+      System.arraycopy(
+          deliveries,
+          from << DELIVERY_SHIFT,
+          other.deliveries(),
+          to << DELIVERY_SHIFT,
+          1 << DELIVERY_SHIFT);
+    }
   }
 
   /** How much the ring counts against the memory budget, in bytes. */

@@ -112,9 +112,6 @@ class ArchitectureTest {
   /** Thread-local scratch memory of kernels, without state between calls. */
   private static final String KERNEL_SCRATCH = "io.kcp4j.fec.BitPlaneKernel$Scratch";
 
-  /** Spare memory of a thread, without state. */
-  private static final String SPARE_TRANSMISSIONS = "io.kcp4j.congestion.Transmissions";
-
   /** Shared by tables on several threads; it neither starts threads nor blocks. */
   private static final String SESSION_DIRECTORY = "io.kcp4j.session.SessionDirectory";
 
@@ -190,8 +187,6 @@ class ArchitectureTest {
           .resideOutsideOfPackage(KERNEL_CHOICE)
           .and()
           .doNotHaveFullyQualifiedName(KERNEL_SCRATCH)
-          .and()
-          .doNotHaveFullyQualifiedName(SPARE_TRANSMISSIONS)
           .and()
           .doNotHaveFullyQualifiedName(SESSION_DIRECTORY)
           .and()

@@ -9,7 +9,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kcp4j.congestion.AckSample;
 import io.kcp4j.congestion.CongestionControl;
-import io.kcp4j.congestion.DeliveredTransmission;
 import io.kcp4j.congestion.LossSample;
 import java.util.ArrayList;
 import java.util.List;
@@ -24,6 +23,8 @@ class KcpCongestionTest {
 
   private static final int RTT_US = 20_000;
 
+  private static final int SEGMENT_BYTES = 1400;
+
   /** What the layers below add to a datagram. */
   private static final int OVERHEAD_BYTES = 20;
 
@@ -32,10 +33,7 @@ class KcpCongestionTest {
 
     final List<String> events = new ArrayList<>();
     AckSample lastAck;
-    boolean applicationLimited;
-    boolean isSelective;
-    long sentBytes;
-    int limited;
+    boolean usesDeliveryRate = true;
     int window = 100;
     long pacingBytesPerSecond;
 
@@ -45,8 +43,13 @@ class KcpCongestionTest {
     }
 
     @Override
-    public boolean isWindowSelective() {
-      return isSelective;
+    public boolean usesDeliveryRate() {
+      return usesDeliveryRate;
+    }
+
+    @Override
+    public long windowBytes() {
+      return window * (long) SEGMENT_BYTES;
     }
 
     @Override
@@ -55,37 +58,21 @@ class KcpCongestionTest {
     }
 
     @Override
-    public void onSegmentSent(int sn, int bytes, int transmissions, long nowUs) {
-      events.add("sent " + sn + " " + bytes + " x" + transmissions + " @" + nowUs);
-    }
-
-    @Override
-    public void onSegmentAcknowledged(int sn, DeliveredTransmission delivered, long nowUs) {
-      events.add("acknowledged " + sn + " " + delivered + " @" + nowUs);
-    }
-
-    @Override
-    public void onSegmentLost(int sn, long nowUs) {
-      events.add("lost " + sn + " @" + nowUs);
-    }
-
-    @Override
     public void onAck(AckSample s) {
-      events.add(
-          "ack rtt=%d new=%d lost=%d delivered=%d/%d flight=%d una=%b @%d"
-              .formatted(
-                  s.rttUs(),
-                  s.acknowledgedSegments(),
-                  s.lostSegments(),
-                  s.deliveredSegments(),
-                  s.deliveredBytes(),
-                  s.inFlightSegments(),
-                  s.isUnaAdvanced(),
-                  s.nowUs()));
+      events.add("ack rtt=%d una=%b @%d".formatted(s.rttUs(), s.isUnaAdvanced(), s.nowUs()));
       assertTrue(lastAck == null || lastAck == s, "one sample for all");
       lastAck = s;
-      applicationLimited = s.isApplicationLimited();
-      sentBytes = s.sentBytes();
+      AckSample.Rate rate = s.rate();
+      assertEquals(usesDeliveryRate, rate != null);
+      if (rate != null) {
+        events.add(
+            "acknowledged=%d delivered=%d lost=%d flight=%d"
+                .formatted(
+                    rate.acknowledgedBytes(),
+                    rate.deliveredBytes(),
+                    rate.lostBytes(),
+                    rate.inFlightBytes()));
+      }
     }
 
     @Override
@@ -99,11 +86,6 @@ class KcpCongestionTest {
                   s.window(),
                   s.fastRetransmit(),
                   s.nowUs()));
-    }
-
-    @Override
-    public void onApplicationLimited() {
-      limited++;
     }
 
     @Override
@@ -122,46 +104,44 @@ class KcpCongestionTest {
   private final Recorder control = new Recorder();
   private final KcpConfig config =
       counting()
-          .mtuBytes(1400)
+          .mtuBytes(SEGMENT_BYTES)
           .earlyRetransmit(false)
           .deadLink(0)
           .congestionControl(mssBytes -> control)
           .build();
   private final DrivenKcp driven = new DrivenKcp(config);
+  private final AckSample.Rate rate = driven.kcp.sender.losses.rate;
 
   @Test
-  void everySegmentSentIsReported() {
+  void everySegmentSentIsInFlight() {
     driven.nowUs = 5_000;
     driven.kcp.send(DrivenKcp.bytes(1376 + 10));
     driven.kcp.afterSend(5_000, driven);
-    assertEquals(List.of("sent 0 1400 x1 @5000", "sent 1 34 x1 @5000"), control.take());
+    assertEquals(1400 + 34, rate.inFlightBytes());
   }
 
   @Test
-  void segmentsOfAContiguousRunAreReportedOneByOne() {
+  void segmentsOfAContiguousRunAreInFlight() {
     driven.sendSegments(5);
-    assertEquals(5, control.take().size());
+    assertEquals(5 * 1400, rate.inFlightBytes());
   }
 
   @Test
   void ackAndUnaReportEachSegmentOnceAndOneSample() {
     driven.sendSegments(4);
-    control.take();
     driven.nowUs = 30_000;
     driven.receiveBatch(driven.ack(2, TS));
     assertEquals(
         List.of(
-            "acknowledged 2 LAST @30000",
-            "ack rtt=30000 new=1 lost=0 delivered=1/1400 flight=3 una=false @30000"),
+            "ack rtt=30000 una=false @30000",
+            "acknowledged=1400 delivered=1400 lost=0 flight=4200"),
         control.take());
     driven.nowUs = 40_000;
     driven.peerUna = 3;
     driven.receiveBatch(driven.ack(2, TS), driven.wins());
     assertEquals(
         List.of(
-            "acknowledged 0 LAST @40000",
-            "acknowledged 1 LAST @40000",
-            "ack rtt=-1 new=2 lost=0 delivered=3/4200 flight=1 una=true @40000"),
+            "ack rtt=-1 una=true @40000", "acknowledged=2800 delivered=4200 lost=0 flight=1400"),
         control.take());
   }
 
@@ -176,46 +156,39 @@ class KcpCongestionTest {
   @Test
   void recoveredDatagramHasNoRoundTrip() {
     driven.sendSegments(1);
-    control.take();
     driven.nowUs = 30_000;
     driven.kcp.input(driven.ack(0, TS), Origin.RECOVERED, 30_000);
     assertEquals(
-        "ack rtt=-1 new=1 lost=0 delivered=1/1400 flight=0 una=true @30000", control.take().get(1));
+        List.of("ack rtt=-1 una=true @30000", "acknowledged=1400 delivered=1400 lost=0 flight=0"),
+        control.take());
   }
 
   @Test
   void fastRetransmitIsReportedAsALossOfTheFlush() {
     driven.sendSegments(4);
-    control.take();
     driven.nowUs = 30_000;
     driven.receiveBatch(driven.ack(1, TS), driven.ack(2, TS));
-    List<String> events = control.take();
     assertEquals(
         List.of(
-            "lost 0 @30000",
-            "sent 0 1400 x2 @30000",
-            "loss acks=1 timeout=0 flight=4 window=100" + " threshold=2 @30000"),
-        events.subList(3, events.size()));
+            "ack rtt=30000 una=false @30000",
+            "acknowledged=2800 delivered=2800 lost=0 flight=2800",
+            "loss acks=1 timeout=0 flight=4 window=102 threshold=2 @30000"),
+        control.take());
     driven.receiveBatch(driven.ack(3, TS));
-    assertTrue(control.take().get(1).contains(" lost=1 "));
+    assertEquals("acknowledged=1400 delivered=4200 lost=1400 flight=1400", control.take().get(1));
     driven.receiveBatch(driven.ack(0, TS));
-    assertTrue(control.take().get(1).contains(" lost=0 "));
+    assertEquals("acknowledged=1400 delivered=5600 lost=0 flight=0", control.take().get(1));
   }
 
   @Test
   void timeoutsOfAFlushAreReportedTogether() {
     driven.acknowledged();
     driven.sendSegments(2);
-    control.take();
     driven.runTo(200_000);
     assertEquals(
-        List.of(
-            "lost 0 @200000",
-            "sent 0 1400 x2 @200000",
-            "lost 1 @200000",
-            "sent 1 1400 x2 @200000",
-            "loss acks=0 timeout=2 flight=2 window=32 threshold=2 @200000"),
-        control.take());
+        List.of("loss acks=0 timeout=2 flight=2 window=32 threshold=2 @200000"), control.take());
+    assertEquals(2 * 1400, rate.lostBytes());
+    assertEquals(2 * 1400, rate.inFlightBytes());
   }
 
   @Test
@@ -243,10 +216,8 @@ class KcpCongestionTest {
   }
 
   @Test
-  void selectiveWindowDoesNotCountWhatIsAcknowledgedBehindAGap() {
+  void windowInBytesDoesNotCountWhatIsAcknowledgedBehindAGap() {
     control.window = 3;
-    control.isSelective = true;
-    driven.kcp.reconfigure(config.toBuilder().congestionControl(mss -> control).build());
     driven.sendSegments(6);
     assertEquals(List.of(0, 1, 2), driven.sentSns(Segment.PUSH));
     driven.receiveBatch(driven.ack(1, TS));
@@ -257,25 +228,38 @@ class KcpCongestionTest {
   }
 
   @Test
+  void windowInSegmentsReachesFromTheOldestToTheNewest() {
+    control.window = 3;
+    control.usesDeliveryRate = false;
+    DrivenKcp driven = new DrivenKcp(config);
+    driven.sendSegments(6);
+    assertEquals(List.of(0, 1, 2), driven.sentSns(Segment.PUSH));
+    driven.receiveBatch(driven.ack(1, TS));
+    assertEquals(List.of(), driven.sentSns(Segment.PUSH));
+    driven.receiveBatch(driven.ack(0, TS));
+    assertEquals(List.of(3, 4), driven.sentSns(Segment.PUSH));
+    assertEquals(3, driven.kcp.stats().congestionWindow());
+  }
+
+  @Test
   void acknowledgementTellsWhichTransmissionHasArrived() {
     driven.acknowledged();
     driven.sendSegments(3);
     driven.runTo(200_000); // All have timed out.
     assertEquals(2, driven.kcp.sender.losses.transmissions(driven.kcp.sender.buffer.index(0)));
-    control.take();
+    assertEquals(3 * 1400, rate.lostBytes());
     driven.receiveBatch(driven.ack(0, TS));
-    assertEquals("acknowledged 0 EARLIER @200000", control.take().get(0));
+    assertEquals(2 * 1400, rate.lostBytes(), "the first");
     driven.receiveBatch(driven.ack(1, TS + 200));
-    assertEquals("acknowledged 1 LAST @200000", control.take().get(0));
+    assertEquals(2 * 1400, rate.lostBytes(), "the last");
     driven.peerUna = 3;
     driven.receiveBatch(driven.wins());
-    assertEquals("acknowledged 2 LAST @200000", control.take().get(0));
+    assertEquals(2 * 1400, rate.lostBytes(), "the last, as far as is known");
   }
 
   @ParameterizedTest
   @ValueSource(ints = {RTT_US - 1, RTT_US})
   void retransmissionThatUnaCoversSoonerThanARoundTripTakesWasSpurious(int sinceUs) {
-    Recorder control = new Recorder();
     DrivenKcp driven = new DrivenKcp(KcpConfig.builder().congestionControl(mss -> control));
     driven.sendSegments(1);
     driven.nowUs = RTT_US;
@@ -283,12 +267,10 @@ class KcpCongestionTest {
     driven.sendSegments(1);
     driven.runTo(driven.kcp.nextDeadline());
     assertEquals(2, driven.kcp.sender.losses.transmissions(driven.kcp.sender.buffer.index(1)));
-    control.take();
     driven.nowUs += sinceUs;
     driven.peerUna = 2;
     driven.input(driven.wins());
-    String delivered = sinceUs < RTT_US ? "EARLIER" : "LAST";
-    assertEquals("acknowledged 1 " + delivered + " @" + driven.nowUs, control.take().get(0));
+    assertEquals(sinceUs < RTT_US ? 0 : 1200, driven.kcp.sender.losses.rate.lostBytes());
   }
 
   @Test
@@ -312,7 +294,7 @@ class KcpCongestionTest {
     driven.kcp.charge(500, 3_000, 0);
     acknowledgePushes(1);
     driven.receiveBatch(driven.ack(0, TS));
-    assertEquals(2 * 1400 + 500, control.sentBytes);
+    assertEquals(2 * 1400 + 500, driven.kcp.sender.pacer.chargedBytes());
   }
 
   @Test
@@ -338,7 +320,7 @@ class KcpCongestionTest {
     driven.kcp.flush(0, driven);
     assertEquals(1, driven.sentDatagrams().size());
     driven.receiveBatch(driven.ack(0, TS));
-    assertEquals(2 * Segment.HEADER_BYTES + 10, control.sentBytes);
+    assertEquals(2 * Segment.HEADER_BYTES + 10, driven.kcp.sender.pacer.chargedBytes());
   }
 
   /** Receives segments one by one, each acknowledged in a datagram of its own. */
@@ -363,34 +345,41 @@ class KcpCongestionTest {
     assertEquals(20 - 10, driven.sentSns(Segment.PUSH).size());
   }
 
+  private boolean isApplicationLimited() {
+    return driven.kcp.stats().congestion().isApplicationLimited();
+  }
+
   @Test
-  void sampleIsApplicationLimitedWhileNothingIsQueued() {
+  void sessionIsApplicationLimitedWhileNothingIsQueued() {
     driven.sendSegments(2);
     driven.receiveBatch(driven.ack(0, TS));
-    assertTrue(control.applicationLimited);
+    assertTrue(isApplicationLimited());
     control.window = 2;
     driven.sendSegments(20);
     driven.receiveBatch(driven.ack(1, TS));
-    assertTrue(control.applicationLimited, "sent while nothing was queued");
+    assertTrue(isApplicationLimited(), "sent while nothing was queued");
     for (int sn = 2; sn < 10; sn++) {
       driven.receiveBatch(driven.ack(sn, TS));
-      assertFalse(control.applicationLimited);
+      assertFalse(isApplicationLimited());
     }
   }
 
   @Test
-  void flushThatSendsAllThatThereIsIsReportedAsApplicationLimited() {
+  void flushThatSendsAllThatThereIsMakesItApplicationLimited() {
     control.window = 2;
     driven.sendSegments(3);
-    assertEquals(0, control.limited);
     driven.receiveBatch(driven.ack(0, TS));
-    assertEquals(0, control.limited, "the window is full");
+    assertFalse(isApplicationLimited(), "the window is full");
     driven.receiveBatch(driven.ack(1, TS));
     driven.sendSegments(1);
-    assertEquals(0, control.limited, "the window is full");
+    assertFalse(isApplicationLimited(), "the window is full");
     driven.receiveBatch(driven.ack(2, TS));
     driven.kcp.flush(driven.nowUs, driven);
-    assertEquals(1, control.limited);
+    assertTrue(isApplicationLimited());
+    assertFalse(rate.isApplicationLimited(), "that of the last sample");
+    driven.sendSegments(1);
+    driven.receiveBatch(driven.ack(3, TS), driven.ack(4, TS));
+    assertTrue(rate.isApplicationLimited());
   }
 
   @Test
@@ -410,6 +399,17 @@ class KcpCongestionTest {
     assertEquals(List.of(), control.take());
     assertSame(CongestionControl.NONE, driven.kcp.config().congestionControl());
     assertEquals(Integer.MAX_VALUE, driven.kcp.stats().congestionWindow());
+  }
+
+  @Test
+  void nextControlMeasuresOnlyWhatIsSentFromThenOn() {
+    driven.sendSegments(3);
+    Recorder next = new Recorder();
+    driven.kcp.reconfigure(config.toBuilder().congestionControl(mssBytes -> next).build());
+    driven.sendSegments(1);
+    driven.receiveBatch(driven.ack(0, TS), driven.ack(3, TS));
+    assertEquals("acknowledged=1400 delivered=1400 lost=0 flight=0", next.take().get(1));
+    assertEquals(List.of(), control.take());
   }
 
   /** A peer that was short of memory has dropped what it received, and tells that it has room. */

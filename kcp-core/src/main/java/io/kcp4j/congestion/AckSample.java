@@ -22,28 +22,6 @@ public interface AckSample {
    */
   int rttUs();
 
-  /** How many segments the datagram has acknowledged that were not acknowledged before. */
-  int acknowledgedSegments();
-
-  /** How many segments were found lost since the last sample. */
-  int lostSegments();
-
-  /** How many segments have been acknowledged in all, these included. */
-  long deliveredSegments();
-
-  /** The bytes of {@link #deliveredSegments}, headers included. */
-  long deliveredBytes();
-
-  /**
-   * The bytes that have waited for the rate of the control in all: datagrams with payload, their
-   * ACKs, retransmissions and parity, and the headers of FEC and encryption, but not those of UDP
-   * and IP.
-   */
-  long sentBytes();
-
-  /** How many segments are sent and not acknowledged now. */
-  int inFlightSegments();
-
   /** The free receive window that the peer advertised last, in segments. */
   int remoteWindow();
 
@@ -51,8 +29,62 @@ public interface AckSample {
   boolean isUnaAdvanced();
 
   /**
-   * Whether the application had less to send than windows and pacing allowed when these segments
-   * were in flight: the rate at which they were delivered is then no measure of the path.
+   * The delivery rate; null unless the congestion control has asked for it by {@link
+   * CongestionControl#usesDeliveryRate}.
    */
-  boolean isApplicationLimited();
+  Rate rate();
+
+  /**
+   * A delivery rate sample (draft-ietf-ccwg-bbr, "Delivery Rate Samples"), which is about the
+   * newest transmission that the datagram acknowledges, and what the session has counted until
+   * then. Bytes are those of segments, headers included; each segment counts once, however often it
+   * is sent.
+   */
+  interface Rate {
+
+    /**
+     * The rate at which the path has delivered in the last {@link #intervalUs}, in bytes per
+     * second; 0 if the datagram gives none, as when it acknowledges only segments whose
+     * retransmission was spurious.
+     */
+    double bytesPerSecond();
+
+    /**
+     * The time in which that was sent, or delivered if that took longer, in microseconds; 0 if
+     * there is no rate. In less time than the shortest round trip takes, a rate can be too high.
+     */
+    long intervalUs();
+
+    /**
+     * Whether the application had less to send than window and pacing allowed when the transmission
+     * left: the path may deliver more than the rate.
+     */
+    boolean isApplicationLimited();
+
+    /** The bytes in flight when the transmission had left, itself included. */
+    int sentInFlightBytes();
+
+    /** The bytes that the datagram acknowledges. */
+    int acknowledgedBytes();
+
+    /** Whether a round trip has passed since this was last true. */
+    boolean isRoundStart();
+
+    /** The bytes that have been delivered in all. */
+    long deliveredBytes();
+
+    /** The bytes that counted as lost in all, less those whose retransmission was spurious. */
+    long lostBytes();
+
+    /** The bytes that are sent and not acknowledged. */
+    int inFlightBytes();
+
+    /**
+     * The bytes of datagrams for each byte of the segments that are sent in them, at least 1: ACKs
+     * beside payload, copies and parity, and the headers of FEC and encryption count, those of UDP
+     * and IP do not. A rate of segments, multiplied by this, is one for {@link
+     * CongestionControl#pacingBytesPerSecond}.
+     */
+    double wireRatio();
+  }
 }

@@ -77,7 +77,6 @@ final class BbrCongestionControl implements CongestionControl {
   /** The least bound of the bandwidth that losses or a standing queue set: BBRv3's BBRBeta. */
   private static final double LEAST_BOUND = 0.7;
 
-  private final DeliveryRateSampler sampler = new DeliveryRateSampler();
   private final MaxBandwidth bandwidth = new MaxBandwidth();
   private final FullBandwidth full = new FullBandwidth();
   private final MinRtt minRtt = new MinRtt();
@@ -93,6 +92,9 @@ final class BbrCongestionControl implements CongestionControl {
   private int segmentBytes;
 
   private double windowBytes;
+
+  /** The bytes that leave for each byte of a segment, as of the last acknowledgement. */
+  private double wireRatio = 1;
 
   /** BBRv3's inflight_longterm: what losses have shown to be too much, less a margin. */
   private double inflightLongTerm = Double.POSITIVE_INFINITY;
@@ -120,14 +122,13 @@ final class BbrCongestionControl implements CongestionControl {
   }
 
   @Override
-  public int window() {
-    int roomBytes = Math.max((int) windowBytes - sampler.inFlightBytes(), 0);
-    return Math.max(sampler.inFlightSegments() + roomBytes / segmentBytes, 1);
+  public boolean usesDeliveryRate() {
+    return true;
   }
 
   @Override
-  public boolean isWindowSelective() {
-    return true;
+  public long windowBytes() {
+    return (long) windowBytes;
   }
 
   @Override
@@ -137,7 +138,7 @@ final class BbrCongestionControl implements CongestionControl {
     int us = Math.max(rttUs(), isFirst ? MIN_RTT_US : MIN_PIPE_US);
     double least = segments * segmentBytes * US_PER_S / us;
     double bytesPerSecond = Math.max(bandwidth.bytesPerSecond(), least);
-    double paced = pacingGain() * PACING_MARGIN * bytesPerSecond * sampler.wireRatio();
+    double paced = pacingGain() * PACING_MARGIN * bytesPerSecond * wireRatio;
     return Math.max(backOff.apply(paced), segmentBytes);
   }
 
@@ -178,26 +179,6 @@ final class BbrCongestionControl implements CongestionControl {
   }
 
   @Override
-  public void onSegmentSent(int sn, int bytes, int transmissions, long nowUs) {
-    sampler.sent(sn, bytes, nowUs);
-  }
-
-  @Override
-  public void onSegmentAcknowledged(int sn, DeliveredTransmission delivered, long nowUs) {
-    sampler.acknowledged(sn, delivered, nowUs);
-  }
-
-  @Override
-  public void onSegmentLost(int sn, long nowUs) {
-    sampler.lost(sn);
-  }
-
-  @Override
-  public void onApplicationLimited() {
-    sampler.applicationLimited();
-  }
-
-  @Override
   public void onMssChanged(int mssBytes) {
     segmentBytes = mssBytes + HEADER_BYTES;
   }
@@ -212,22 +193,25 @@ final class BbrCongestionControl implements CongestionControl {
   @Override
   public void onAck(AckSample sample) {
     long nowUs = sample.nowUs();
-    sampler.endAck(minRtt.us() / 2, sample.sentBytes());
+    AckSample.Rate rate = sample.rate();
+    // A sample of less than half of the shortest round trip is not valid.
+    boolean isValid = rate.intervalUs() >= minRtt.us() / 2;
+    double bytesPerSecond = isValid ? rate.bytesPerSecond() : 0;
+    wireRatio = rate.wireRatio();
     if (sample.rttUs() != AckSample.NO_RTT) {
       minRtt.sample(sample.rttUs(), nowUs, !foreign.isPresent());
       queue.sample(sample.rttUs(), nowUs);
     }
-    double rate = sampler.bytesPerSecond();
-    bandwidth.sample(rate, sampler.isApplicationLimited());
-    roundRate = Math.max(roundRate, rate);
+    bandwidth.sample(bytesPerSecond, rate.isApplicationLimited());
+    roundRate = Math.max(roundRate, bytesPerSecond);
     if (bandwidth.max() > 0 && minRtt.us() > 0) {
-      aggregate(nowUs);
-      if (sampler.isRoundStart()) {
-        endRound(nowUs);
+      aggregate(rate, nowUs);
+      if (rate.isRoundStart()) {
+        endRound(rate, nowUs);
       }
-      advance(nowUs);
-      probeRtt(sample.rttUs(), nowUs);
-      updateWindow();
+      advance(rate, nowUs);
+      probeRtt(sample, nowUs);
+      updateWindow(rate);
     }
     backOff.reset();
   }
@@ -236,22 +220,21 @@ final class BbrCongestionControl implements CongestionControl {
   public void onWindowUpdate() {
     backOff.reset();
     bandwidth.limitedByPeer();
-    sampler.applicationLimited();
   }
 
-  private void aggregate(long nowUs) {
+  private void aggregate(AckSample.Rate rate, long nowUs) {
     if (state != BbrState.STARTUP) {
       double limit = bdp(1) + EXTRA_SEGMENTS * segmentBytes;
-      int bytes = sampler.acknowledgedBytes();
+      int bytes = rate.acknowledgedBytes();
       aggregation.acknowledged(bytes, bandwidth.bytesPerSecond(), limit, nowUs);
     }
   }
 
-  private void endRound(long nowUs) {
+  private void endRound(AckSample.Rate rate, long nowUs) {
     roundsInState++;
     cycle.endRound();
     queue.endRound();
-    loss.endRound(sampler.lost(), sampler.delivered(), segmentBytes);
+    loss.endRound(rate.lostBytes(), rate.deliveredBytes(), segmentBytes);
     aggregation.beginRound();
     lastRoundRate = roundRate;
     roundRate = 0;
@@ -270,24 +253,24 @@ final class BbrCongestionControl implements CongestionControl {
     roundsInState = 0;
   }
 
-  private void advance(long nowUs) {
-    boolean isRoundStart = sampler.isRoundStart();
+  private void advance(AckSample.Rate rate, long nowUs) {
+    boolean isRoundStart = rate.isRoundStart();
     switch (state) {
       case STARTUP -> {
-        if (isRoundStart && !sampler.isApplicationLimited()) {
-          startUp(nowUs);
+        if (isRoundStart && !rate.isApplicationLimited()) {
+          startUp(rate, nowUs);
         }
       }
       case DRAIN -> {
-        if (sampler.inFlightBytes() <= bdp(1) || roundsInState > MAX_DRAIN_ROUNDS) {
+        if (rate.inFlightBytes() <= bdp(1) || roundsInState > MAX_DRAIN_ROUNDS) {
           beginCycle(nowUs);
         }
       }
       case DOWN -> {
         if (isRoundStart && hasProbed) {
           hasProbed = false;
-          endProbe(nowUs);
-        } else if (isDrained(nowUs)) {
+          endProbe(rate, nowUs);
+        } else if (isDrained(rate, nowUs)) {
           enter(BbrState.CRUISE, nowUs);
         }
       }
@@ -298,7 +281,7 @@ final class BbrCongestionControl implements CongestionControl {
       }
       case REFILL -> {
         if (roundsInState > 0) {
-          if (!sampler.isApplicationLimited()) { // Otherwise the cycle may not measure the path.
+          if (!rate.isApplicationLimited()) { // Otherwise the cycle may not measure the path.
             bandwidth.beginCycle();
           }
           enter(BbrState.UP, nowUs);
@@ -306,7 +289,7 @@ final class BbrCongestionControl implements CongestionControl {
       }
       case UP -> {
         if (isRoundStart) {
-          probeUp(nowUs);
+          probeUp(rate, nowUs);
         }
       }
       case PROBE_RTT -> {
@@ -318,18 +301,18 @@ final class BbrCongestionControl implements CongestionControl {
     }
   }
 
-  private void startUp(long nowUs) {
+  private void startUp(AckSample.Rate rate, long nowUs) {
     full.endRound(bandwidth.max(), queue.isStanding());
     if (isCongested) {
-      reduceInflightLongTerm();
+      reduceInflightLongTerm(rate);
     }
     if (isCongested || full.isReached()) {
       enter(BbrState.DRAIN, nowUs);
     }
   }
 
-  private void reduceInflightLongTerm() {
-    inflightLongTerm = sampler.sentInFlightBytes() * LOSS_WINDOW;
+  private void reduceInflightLongTerm(AckSample.Rate rate) {
+    inflightLongTerm = rate.sentInFlightBytes() * LOSS_WINDOW;
   }
 
   private void beginCycle(long nowUs) {
@@ -337,10 +320,10 @@ final class BbrCongestionControl implements CongestionControl {
     enter(BbrState.DOWN, nowUs);
   }
 
-  private boolean isDrained(long nowUs) {
+  private boolean isDrained(AckSample.Rate rate, long nowUs) {
     double limit = Math.min(bdp(1), HEADROOM_WINDOW * allowedBytes(1));
     boolean isLate = nowUs - stateAtUs > 4L * minRtt.us();
-    return roundsInState > 0 && (isLate || sampler.inFlightBytes() <= limit);
+    return roundsInState > 0 && (isLate || rate.inFlightBytes() <= limit);
   }
 
   private void boundBandwidth() {
@@ -377,16 +360,16 @@ final class BbrCongestionControl implements CongestionControl {
     return queue.isGrowing() && loss.isExcessive();
   }
 
-  private void probeUp(long nowUs) {
-    probe.endRound(roundsInState, lastRoundRate, bandwidth.max(), sampler.isApplicationLimited());
+  private void probeUp(AckSample.Rate rate, long nowUs) {
+    probe.endRound(roundsInState, lastRoundRate, bandwidth.max(), rate.isApplicationLimited());
     boolean isOverflowing = isCongested || hasOverflowed();
     boolean isLimited = allowedBytes(1) < bdp(state.windowGain()) + extraAckedBytes();
     if (isOverflowing) {
-      reduceInflightLongTerm();
+      reduceInflightLongTerm(rate);
     } else if (isLimited) {
       raiseInflightLongTerm();
     }
-    boolean isFull = !isLimited && sampler.inFlightBytes() >= bdp(BbrState.UP.pacingGain());
+    boolean isFull = !isLimited && rate.inFlightBytes() >= bdp(BbrState.UP.pacingGain());
     isFull &= !foreign.isPresent() || !probe.isGrowing();
     boolean isYielding = queue.isStanding() && !foreign.isPresent();
     if (isOverflowing || isFull || isYielding || roundsInState > MAX_UP_ROUNDS) {
@@ -400,11 +383,11 @@ final class BbrCongestionControl implements CongestionControl {
     inflightLongTerm = bytes + (foreign.isPresent() ? Math.max(more, FOREIGN_RAISE * bytes) : more);
   }
 
-  private void endProbe(long nowUs) {
+  private void endProbe(AckSample.Rate rate, long nowUs) {
     if (hasOverflowed()) {
-      reduceInflightLongTerm();
+      reduceInflightLongTerm(rate);
     }
-    if (!sampler.isApplicationLimited() && queue.isKnown()) {
+    if (!rate.isApplicationLimited() && queue.isKnown()) {
       probe.end(lastRoundRate, queue.isGrowing());
       if (probe.hasFoundRoom() && !loss.isExcessive()) {
         enter(BbrState.REFILL, nowUs);
@@ -412,12 +395,13 @@ final class BbrCongestionControl implements CongestionControl {
     }
   }
 
-  private void probeRtt(int rttUs, long nowUs) {
+  private void probeRtt(AckSample sample, long nowUs) {
+    int rttUs = sample.rttUs();
     if (!state.isOfCycle() || rttUs == AckSample.NO_RTT || !minRtt.isExpired(nowUs)) {
       return;
     }
     minRtt.restart(rttUs, nowUs);
-    if (!sampler.isApplicationLimited()) {
+    if (!sample.rate().isApplicationLimited()) {
       probeRttEndsAtUs = nowUs + PROBE_RTT_US + Math.min(rttUs, MAX_PROBE_RTT_DRAIN_US);
       enter(BbrState.PROBE_RTT, nowUs);
     }
@@ -436,11 +420,11 @@ final class BbrCongestionControl implements CongestionControl {
     return Math.max(share * inflightLongTerm, bdp(1) + extraAckedBytes());
   }
 
-  private void updateWindow() {
+  private void updateWindow(AckSample.Rate rate) {
     double bytes = bdp(state.windowGain());
     if (state == BbrState.STARTUP) {
       double limit = bytes + EXTRA_SEGMENTS * segmentBytes;
-      bytes = Math.min(Math.max(bytes, windowBytes + sampler.acknowledgedBytes()), limit);
+      bytes = Math.min(Math.max(bytes, windowBytes + rate.acknowledgedBytes()), limit);
     } else if (state != BbrState.PROBE_RTT) {
       double share = state == BbrState.CRUISE && foreign.isPresent() ? HEADROOM_WINDOW : 1;
       bytes = Math.min(bytes + extraAckedBytes(), allowedBytes(share));

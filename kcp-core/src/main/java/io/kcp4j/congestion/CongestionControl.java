@@ -5,10 +5,12 @@ package io.kcp4j.congestion;
  * the peer's window, and the rate at which segments leave.
  *
  * <p>One object serves one session, on that session's thread, and must not throw. Windows are in
- * segments, times in microseconds of the session's clock. The session reads {@link #window}
+ * segments or bytes, times in microseconds of the session's clock. The session reads the window
  * whenever it may send, and {@link #pacingBytesPerSecond} after {@link #onAck} and at the end of
- * each flush, before {@link #onApplicationLimited}. For {@link #NONE} it does so only while it has
- * a tracer.
+ * each flush. For {@link #NONE} it does so only while it has a tracer.
+ *
+ * <p>A control that measures the path has the session sample its delivery rate: {@link
+ * #usesDeliveryRate}.
  */
 public interface CongestionControl {
 
@@ -45,44 +47,39 @@ public interface CongestionControl {
     return Factories.of(name);
   }
 
-  /** How many segments may be in flight; at least 1. */
-  int window();
+  /**
+   * How many segments may be in flight, from the oldest that is not acknowledged to the newest
+   * sent, as in the reference; at least 1.
+   */
+  default int window() {
+    return Integer.MAX_VALUE;
+  }
 
   /**
-   * Whether the window counts the segments that are not acknowledged, as in TCP with SACK. If not,
-   * it reaches from the oldest of them to the newest sent, as in the reference. Always the same for
-   * one object.
+   * Whether the session samples the delivery rate for this control, so that {@link AckSample#rate}
+   * has it, and {@link #windowBytes} is its window in place of {@link #window}. The session then
+   * keeps 16 bytes more of each segment in flight. Always the same for one object.
    */
-  default boolean isWindowSelective() {
+  default boolean usesDeliveryRate() {
     return false;
   }
 
   /**
-   * The rate at which segments may leave, in bytes per second, headers included, or 0 for no limit.
-   * Where the session has a rate limit, the smaller of the two applies.
+   * How many bytes of segments, headers included, may be sent and not acknowledged, as in QUIC or
+   * in TCP with SACK. At least one segment may always be.
+   */
+  default long windowBytes() {
+    return Long.MAX_VALUE;
+  }
+
+  /**
+   * The rate at which datagrams may leave, in bytes per second, all headers but those of UDP and IP
+   * included, or 0 for no limit. Where the session has a rate limit, the smaller of the two
+   * applies.
    */
   default long pacingBytesPerSecond() {
     return 0;
   }
-
-  /**
-   * A segment is sent.
-   *
-   * @param sn its sequence number; the first transmissions of a session count up from 0
-   * @param bytes its size, header included
-   * @param transmissions how often it has been sent, this transmission included
-   */
-  default void onSegmentSent(int sn, int bytes, int transmissions, long nowUs) {}
-
-  /**
-   * A segment has been acknowledged for the first time; {@link #onAck} follows.
-   *
-   * @param delivered which transmission of the segment has arrived
-   */
-  default void onSegmentAcknowledged(int sn, DeliveredTransmission delivered, long nowUs) {}
-
-  /** A segment counts as lost; it is sent again next, and {@link #onLoss} follows. */
-  default void onSegmentLost(int sn, long nowUs) {}
 
   /** A datagram has acknowledged segments. Called at most once for each datagram. */
   void onAck(AckSample sample);
@@ -98,13 +95,11 @@ public interface CongestionControl {
     return false;
   }
 
-  /** A flush has sent all that the application had to send, and the window would allow more. */
-  default void onApplicationLimited() {}
-
   /**
    * The peer has said that it takes more, and has not been asked. It may have received segments
    * that have timed out since, and dropped them because it had no memory for them. Or it has
-   * answered a probe of an outage, and acknowledged nothing yet.
+   * answered a probe of an outage, and acknowledged nothing yet. Delivery rates of what is in
+   * flight count as limited by the application.
    */
   default void onWindowUpdate() {}
 

@@ -8,11 +8,6 @@ final class NoCongestionControl implements CongestionControl {
   private NoCongestionControl() {}
 
   @Override
-  public int window() {
-    return Integer.MAX_VALUE;
-  }
-
-  @Override
   public void onAck(AckSample sample) {}
 
   @Override

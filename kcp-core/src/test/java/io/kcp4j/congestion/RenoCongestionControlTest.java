@@ -22,38 +22,8 @@ class RenoCongestionControlTest {
     }
 
     @Override
-    public int acknowledgedSegments() {
-      return 1;
-    }
-
-    @Override
-    public int lostSegments() {
-      return 0;
-    }
-
-    @Override
-    public long deliveredSegments() {
-      return 1;
-    }
-
-    @Override
-    public long sentBytes() {
-      return 0;
-    }
-
-    @Override
-    public long deliveredBytes() {
-      return 1000;
-    }
-
-    @Override
-    public int inFlightSegments() {
-      return 0;
-    }
-
-    @Override
-    public boolean isApplicationLimited() {
-      return false;
+    public Rate rate() {
+      return null;
     }
   }
 

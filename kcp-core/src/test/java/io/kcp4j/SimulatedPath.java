@@ -1,5 +1,8 @@
-package io.kcp4j.congestion;
+package io.kcp4j;
 
+import io.kcp4j.congestion.AckSample;
+import io.kcp4j.congestion.CongestionControl;
+import io.kcp4j.congestion.LossSample;
 import java.util.ArrayDeque;
 import java.util.SplittableRandom;
 
@@ -12,13 +15,18 @@ final class SimulatedPath implements AckSample, LossSample {
 
   static final int MSS_BYTES = 1_376;
 
-  static final int SEGMENT_BYTES = 1_400;
+  static final int SEGMENT_BYTES = MSS_BYTES + Segment.HEADER_BYTES;
 
   private static final double US_PER_S = 1e6;
 
   private record Sent(int sn, long atUs, long backAtUs, boolean isLost) {}
 
+  /** For more segments than are ever in flight. */
+  private static final int RING_SEGMENTS = 1 << 16;
+
   final CongestionControl control;
+  private final DeliveryRate deliveryRate = new DeliveryRate(SEGMENT_BYTES);
+  private final SendRing ring = new SendRing(RING_SEGMENTS);
   private final SplittableRandom random = new SplittableRandom(1);
   private final ArrayDeque<Sent> inFlight = new ArrayDeque<>();
 
@@ -79,11 +87,11 @@ final class SimulatedPath implements AckSample, LossSample {
     while (!inFlight.isEmpty() && inFlight.peek().backAtUs() <= nowUs) {
       Sent sent = inFlight.poll();
       if (sent.isLost()) {
-        control.onSegmentLost(sent.sn(), nowUs);
-        transmit(sent.sn(), 2);
+        leave(sent.sn());
+        deliveryRate.retransmitted(ring, index(sent.sn()), nowUs);
         lost++;
       } else {
-        control.onSegmentAcknowledged(sent.sn(), DeliveredTransmission.LAST, nowUs);
+        deliveryRate.acknowledged(ring, index(sent.sn()), false, nowUs);
         int rtt = (int) (sent.backAtUs() - sent.atUs());
         sampleRttUs = sampleRttUs == NO_RTT ? rtt : Math.min(sampleRttUs, rtt);
         acknowledged++;
@@ -91,6 +99,7 @@ final class SimulatedPath implements AckSample, LossSample {
       }
     }
     if (acknowledged > 0) {
+      deliveryRate.endDatagram(sentBytes);
       control.onAck(this);
     }
     if (lost > 0) {
@@ -101,19 +110,27 @@ final class SimulatedPath implements AckSample, LossSample {
   private void send() {
     credit = Math.min(credit, 0) + control.pacingBytesPerSecond() * stepUs / US_PER_S;
     int left = segmentsPerStep;
-    while (left > 0 && inFlight.size() < control.window() && credit > 0) {
-      transmit(next++, 1);
+    while (left > 0 && inFlight.size() < window() && credit > 0) {
+      int index = index(next);
+      ring.clearFlags(index);
+      ring.length[index] = MSS_BYTES;
+      leave(next++);
+      deliveryRate.sent(ring, index, index + 1, nowUs);
       left--;
     }
     if (left == 0) {
-      control.onApplicationLimited();
+      deliveryRate.applicationLimited();
     }
   }
 
-  private void transmit(int sn, int transmission) {
+  private static int index(int sn) {
+    return sn & RING_SEGMENTS - 1;
+  }
+
+  private void leave(int sn) {
     credit -= SEGMENT_BYTES;
     sentBytes += SEGMENT_BYTES;
-    control.onSegmentSent(sn, SEGMENT_BYTES, transmission, nowUs);
+    ring.sentAtUs[index(sn)] = nowUs;
     double beginsAtUs = Math.max(freeAtUs, (double) nowUs);
     boolean isDropped = (beginsAtUs - nowUs) * bytesPerSecond / US_PER_S > queueBytes;
     if (isDropped) {
@@ -123,6 +140,18 @@ final class SimulatedPath implements AckSample, LossSample {
     }
     long backAtUs = (long) Math.max(freeAtUs, (double) nowUs) + foreignQueueUs + rttUs;
     inFlight.add(new Sent(sn, nowUs, backAtUs, isDropped || random.nextDouble() < loss));
+  }
+
+  /** The peer has said that it takes more, and has not been asked. */
+  void windowUpdate() {
+    control.onWindowUpdate();
+    deliveryRate.applicationLimited();
+  }
+
+  /** Segments have another size from now on, in the eyes of the control. */
+  void changeMss(int mssBytes) {
+    control.onMssChanged(mssBytes);
+    deliveryRate.segmentBytes(mssBytes + Segment.HEADER_BYTES);
   }
 
   /** The bytes that have been delivered. */
@@ -140,10 +169,6 @@ final class SimulatedPath implements AckSample, LossSample {
     return droppedSegments;
   }
 
-  int inFlightBytes() {
-    return inFlight.size() * SEGMENT_BYTES;
-  }
-
   @Override
   public long nowUs() {
     return nowUs;
@@ -152,31 +177,6 @@ final class SimulatedPath implements AckSample, LossSample {
   @Override
   public int rttUs() {
     return sampleRttUs;
-  }
-
-  @Override
-  public int acknowledgedSegments() {
-    return acknowledged;
-  }
-
-  @Override
-  public int lostSegments() {
-    return 0;
-  }
-
-  @Override
-  public long deliveredSegments() {
-    return deliveredBytes / SEGMENT_BYTES;
-  }
-
-  @Override
-  public long deliveredBytes() {
-    return deliveredBytes;
-  }
-
-  @Override
-  public long sentBytes() {
-    return sentBytes;
   }
 
   @Override
@@ -195,8 +195,8 @@ final class SimulatedPath implements AckSample, LossSample {
   }
 
   @Override
-  public boolean isApplicationLimited() {
-    return false;
+  public Rate rate() {
+    return deliveryRate;
   }
 
   @Override
@@ -211,7 +211,7 @@ final class SimulatedPath implements AckSample, LossSample {
 
   @Override
   public int window() {
-    return control.window();
+    return deliveryRate.window(control.windowBytes());
   }
 
   @Override

@@ -1,10 +1,11 @@
-package io.kcp4j.congestion;
+package io.kcp4j;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kcp4j.congestion.CongestionControl;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.LinkedHashSet;
@@ -81,7 +82,7 @@ class BbrCongestionControlTest {
     path.stepUs = 20;
     path.run(2_000);
     int segments = (int) (path.bytesPerSecond / 1e3 / SimulatedPath.SEGMENT_BYTES);
-    assertTrue(bbr.window() >= segments, "window " + bbr.window());
+    assertTrue(path.window() >= segments, "window " + path.window());
     assertTrue(path.queueUs() <= 1_000, "queue " + path.queueUs());
   }
 
@@ -184,7 +185,7 @@ class BbrCongestionControlTest {
     path.bytesPerSecond = RATE / 10;
     path.run(5_000);
     double before = segmentsPerSecond();
-    bbr.onWindowUpdate();
+    path.windowUpdate();
     assertTrue(segmentsPerSecond() > 2 * before, segmentsPerSecond() + " a second");
     path.run(1_000);
     assertTrue(segmentsPerSecond() < 2 * before, segmentsPerSecond() + " a second");
@@ -199,7 +200,7 @@ class BbrCongestionControlTest {
     path.loss = 1;
     path.run(1_000);
     path.loss = 0;
-    bbr.onWindowUpdate();
+    path.windowUpdate();
     long delivered = path.delivered();
     path.run(80);
     assertTrue(path.delivered() > delivered, "samples");
@@ -295,7 +296,7 @@ class BbrCongestionControlTest {
     for (int ms = 0; ms < 15_000; ms++) {
       path.run(1);
       if (bbr.state().equals("PROBE_RTT")) {
-        smallest = Math.min(smallest, bbr.window() * SimulatedPath.SEGMENT_BYTES);
+        smallest = Math.min(smallest, path.window() * SimulatedPath.SEGMENT_BYTES);
       }
     }
     assertTrue(smallest <= 0.6 * BDP, "window " + smallest / BDP);
@@ -312,7 +313,7 @@ class BbrCongestionControlTest {
     for (int ms = 0; ms < 5_000; ms++) {
       path.run(1);
       if (bbr.state().equals("CRUISE")) {
-        largest = Math.max(largest, bbr.window() * 1_400);
+        largest = Math.max(largest, path.window() * 1_400);
       }
     }
     assertTrue(largest <= 1.35 * BDP, "window " + largest / BDP);
@@ -372,11 +373,11 @@ class BbrCongestionControlTest {
     path.run(10_000);
     int cruise = 0;
     for (int ms = 0; ms < 5_000 && !(cruise > 0 && bbr.state().equals("REFILL")); ms++) {
-      cruise = bbr.state().equals("CRUISE") ? bbr.window() : cruise;
+      cruise = bbr.state().equals("CRUISE") ? path.window() : cruise;
       path.run(1);
     }
     assertEquals("REFILL", bbr.state());
-    assertTrue(cruise <= 0.95 * bbr.window(), cruise + " and " + bbr.window());
+    assertTrue(cruise <= 0.95 * path.window(), cruise + " and " + path.window());
   }
 
   @Test
@@ -396,13 +397,9 @@ class BbrCongestionControlTest {
   }
 
   @Test
-  void windowIsSelectiveAndNeverBelowOne() {
-    assertTrue(bbr.isWindowSelective());
-    assertEquals(32, bbr.window());
-    for (int sn = 0; sn < 100; sn++) {
-      bbr.onSegmentSent(sn, 1_400, 1, 0);
-    }
-    assertEquals(100, bbr.window());
+  void windowIsThatOfThirtyTwoSegmentsAtFirst() {
+    assertTrue(bbr.usesDeliveryRate());
+    assertEquals(32 * SimulatedPath.SEGMENT_BYTES, bbr.windowBytes());
   }
 
   @Test
@@ -414,8 +411,8 @@ class BbrCongestionControlTest {
   @Test
   void otherSegmentSizeChangesTheWindowInSegments() {
     path.run(5_000);
-    int before = bbr.window();
-    bbr.onMssChanged(SimulatedPath.MSS_BYTES / 2);
-    assertTrue(bbr.window() > before, "window " + bbr.window());
+    int before = path.window();
+    path.changeMss(SimulatedPath.MSS_BYTES / 2);
+    assertTrue(path.window() > before, "window " + path.window());
   }
 }
