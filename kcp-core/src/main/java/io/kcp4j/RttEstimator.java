@@ -1,6 +1,7 @@
 package io.kcp4j;
 
 import io.kcp4j.congestion.AckSample;
+import io.kcp4j.congestion.WindowedFilter;
 
 /**
  * RTT estimator: round-trip time and retransmission timeout after RFC 6298, in microseconds, with
@@ -28,7 +29,7 @@ final class RttEstimator {
   private static final long FRESH_US = 500_000;
 
   /** RFC 8985 §5.1 asks for a windowed minimum. The period is that of BBR. */
-  private static final long MIN_RTT_PERIOD_US = 10_000_000;
+  private static final int MIN_RTT_PERIOD_US = 10_000_000;
 
   /** Before all times, and far enough from them for a difference. */
   static final long NEVER = Long.MIN_VALUE / 2;
@@ -38,11 +39,7 @@ final class RttEstimator {
   private int minRtoUs;
   private int intervalUs;
 
-  // The least of this period and of the one before.
-
-  private int leastUs = Integer.MAX_VALUE;
-  private int leastBeforeUs = Integer.MAX_VALUE;
-  private long periodEndsAtUs;
+  private final WindowedFilter minRtt = WindowedFilter.minimum(MIN_RTT_PERIOD_US);
 
   /** When the last sample was taken, or {@link #NEVER}. */
   private long sampledAtUs = NEVER;
@@ -86,8 +83,8 @@ final class RttEstimator {
 
   /** The least round-trip time of the last ten to twenty seconds; 0 before the first sample. */
   int minRttUs() {
-    int us = Math.min(leastUs, leastBeforeUs);
-    return us == Integer.MAX_VALUE ? 0 : us;
+    double us = minRtt.best();
+    return us == Double.POSITIVE_INFINITY ? 0 : (int) us;
   }
 
   int rtoUs() {
@@ -165,12 +162,7 @@ final class RttEstimator {
 
   /** A round trip that may be the least. */
   void sampleMinRtt(int rttUs, long nowUs) {
-    if (nowUs >= periodEndsAtUs) {
-      leastBeforeUs = nowUs - periodEndsAtUs < MIN_RTT_PERIOD_US ? leastUs : Integer.MAX_VALUE;
-      leastUs = Integer.MAX_VALUE;
-      periodEndsAtUs = nowUs + MIN_RTT_PERIOD_US;
-    }
-    leastUs = Math.min(leastUs, rttUs);
+    minRtt.sample(rttUs, nowUs);
   }
 
   /** The timeout after {@code segmentRtoUs} has passed without an acknowledgement. */

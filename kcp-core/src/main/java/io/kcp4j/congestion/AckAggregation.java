@@ -14,9 +14,8 @@ final class AckAggregation {
 
   private long epochAtUs;
   private double epochBytes;
-  private double latest;
-  private double before;
-  private int rounds;
+  private final WindowedFilter extraAcked = WindowedFilter.maximum(PERIOD_ROUNDS);
+  private long round;
 
   /**
    * Bytes have been acknowledged.
@@ -32,21 +31,17 @@ final class AckAggregation {
       expected = 0;
     }
     epochBytes += bytes;
-    latest = Math.max(latest, Math.min(epochBytes - expected, limit));
+    extraAcked.sample(Math.min(epochBytes - expected, limit), round);
   }
 
   /** A round begins. */
   void beginRound() {
-    rounds++;
-    if (rounds == PERIOD_ROUNDS) {
-      rounds = 0;
-      before = latest;
-      latest = 0;
-    }
+    round++;
+    extraAcked.advance(round);
   }
 
   /** In bytes. */
   double bytes() {
-    return Math.max(latest, before);
+    return extraAcked.best();
   }
 }

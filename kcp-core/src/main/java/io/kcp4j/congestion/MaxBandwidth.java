@@ -6,8 +6,10 @@ package io.kcp4j.congestion;
  */
 final class MaxBandwidth {
 
-  private double latest;
-  private double before;
+  /** The highest rates of this cycle and of the last one. */
+  private final WindowedFilter rates = WindowedFilter.maximum(1);
+
+  private int cycle;
   private double bound = Double.POSITIVE_INFINITY;
   private boolean isMeasured;
 
@@ -20,7 +22,7 @@ final class MaxBandwidth {
    */
   void sample(double bytesPerSecond, boolean isApplicationLimited) {
     if (!isApplicationLimited || bytesPerSecond > max()) {
-      latest = Math.max(latest, bytesPerSecond);
+      rates.sample(bytesPerSecond, cycle);
     }
     isMeasured |= !isApplicationLimited && bytesPerSecond > 0;
   }
@@ -37,13 +39,13 @@ final class MaxBandwidth {
 
   /** A cycle begins: what was measured before the last one is forgotten. */
   void beginCycle() {
-    before = latest;
-    latest = 0;
+    cycle++;
+    rates.advance(cycle);
   }
 
   /** The highest rate, whatever its bound; 0 before the first sample. */
   double max() {
-    return Math.max(latest, before);
+    return rates.best();
   }
 
   /** The bandwidth, in bytes per second. */

@@ -23,7 +23,7 @@ final class StandingQueue {
 
   private static final int THRESHOLD_DIVISOR = 4;
 
-  private static final long PERIOD_US = 30_000_000;
+  private static final int PERIOD_US = 30_000_000;
 
   private int samples;
 
@@ -33,28 +33,18 @@ final class StandingQueue {
   /** That of the last round that counts, or UNKNOWN if the round after it has not counted. */
   private int leastRttUs = UNKNOWN;
 
-  // The shortest of this period and of the one before.
-
-  private int shortestUs = UNKNOWN;
-  private int shortestBeforeUs = UNKNOWN;
-  private long periodEndsAtUs;
+  private final WindowedFilter shortestRtt = WindowedFilter.minimum(PERIOD_US);
 
   /** A round-trip time. */
   void sample(int rttUs, long nowUs) {
-    if (nowUs >= periodEndsAtUs + PERIOD_US) { // Nothing is remembered for so long.
-      shortestUs = UNKNOWN;
+    if (shortestRtt.isExpired(nowUs)) {
       leastRttUs = UNKNOWN;
       roundRttUs = UNKNOWN;
       samples = 0;
     }
-    if (nowUs >= periodEndsAtUs) {
-      shortestBeforeUs = shortestUs;
-      shortestUs = UNKNOWN;
-      periodEndsAtUs = nowUs + PERIOD_US;
-    }
     samples++;
     roundRttUs = Math.min(roundRttUs, rttUs);
-    shortestUs = Math.min(shortestUs, rttUs);
+    shortestRtt.sample(rttUs, nowUs);
   }
 
   /** A round ends. */
@@ -114,6 +104,6 @@ final class StandingQueue {
 
   /** The shortest round trip that is remembered, in microseconds; there was one. */
   int shortestRttUs() {
-    return Math.min(shortestUs, shortestBeforeUs);
+    return (int) shortestRtt.best();
   }
 }
