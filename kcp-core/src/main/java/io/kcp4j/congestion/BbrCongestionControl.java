@@ -11,19 +11,23 @@ package io.kcp4j.congestion;
  * <p><b>Departures from BBRv3.</b>
  *
  * <ul>
- *   <li>Losses count as congestion only if a standing queue is their witness, in {@code UP} half of
- *       one, or if they are heavy: random losses would bring BBRv3 to a fraction of the bandwidth.
+ *   <li>Losses signal congestion only if the queue is standing, in {@code UP} half of that, or if
+ *       they exceed 25 % for three rounds: random losses would bring BBRv3 to a fraction of the
+ *       bandwidth. {@link BbrLoss} decides.
  *   <li>A standing queue in {@code CRUISE} bounds the bandwidth by what was delivered meanwhile,
  *       and begins {@code DOWN}. So several flows of this kind share a path evenly and keep its
  *       queue short; and what jitter has added to the bandwidth is corrected.
- *   <li>A queue that has stood after several such times is not ours: another sender fills it, which
- *       waits for losses. Yielding would leave it the whole path, so then {@code CRUISE} goes on,
- *       but with headroom, and {@code UP} goes on until losses, or until its rate no longer grows.
+ *   <li>A queue that has stood after several such times is kept by a competing flow, which waits
+ *       for losses. Yielding would leave it the whole path, so then {@code CRUISE} goes on, but
+ *       with headroom, and {@code UP} goes on until losses, or until its rate no longer grows.
+ *       {@link PathQueue} decides.
  *   <li>The path is probed every 16 to 24 rounds rather than every two to three seconds, so that
  *       changes are noticed soon, but less often if others share it: a probe may make them lose
- *       packets. One that has found room is followed by another. {@link BandwidthProbe} decides.
+ *       packets. One that has found room is followed by another. {@link BbrProbe} decides.
  *   <li>There is no restart from idle: a session goes on in the state in which it was.
  * </ul>
+ *
+ * <p>{@link BbrModel} has what is known of the path. The session samples the delivery rate.
  */
 final class BbrCongestionControl implements CongestionControl {
 
@@ -49,16 +53,16 @@ final class BbrCongestionControl implements CongestionControl {
 
   private static final int MAX_DRAIN_ROUNDS = 4;
 
-  /** BBRv3's, where the queue is that of another sender. */
-  private static final double FOREIGN_DOWN_PACING = 0.9;
+  /** BBRv3's, where a competing flow keeps the queue. */
+  private static final double COMPETING_DOWN_PACING = 0.9;
 
   private static final int MAX_UP_ROUNDS = 8;
 
   /**
-   * By which share of what losses allow a round of UP tries more beside the queue of another
-   * sender. That sender loses from time to time, whatever UP does.
+   * By which share of what losses allow a round of UP tries more beside a competing flow. That
+   * loses from time to time, whatever UP does.
    */
-  private static final double FOREIGN_RAISE = 0.25;
+  private static final double COMPETING_RAISE = 0.25;
 
   /** BBRv3's BBRPacingMarginPercent. */
   private static final double PACING_MARGIN = 0.99;
@@ -77,16 +81,10 @@ final class BbrCongestionControl implements CongestionControl {
   /** The least bound of the bandwidth that losses or a standing queue set: BBRv3's BBRBeta. */
   private static final double LEAST_BOUND = 0.7;
 
-  private final MaxBandwidth bandwidth = new MaxBandwidth();
-  private final FullBandwidth full = new FullBandwidth();
-  private final MinRtt minRtt = new MinRtt();
-  private final AckAggregation aggregation = new AckAggregation();
-  private final StandingQueue queue = new StandingQueue();
-  private final ForeignQueue foreign = new ForeignQueue();
-  private final RoundLoss loss = new RoundLoss();
-  private final BandwidthProbe probe = new BandwidthProbe();
-  private final ProbeCycle cycle = new ProbeCycle();
-  private final TimeoutBackOff backOff = new TimeoutBackOff();
+  private final BbrModel model = new BbrModel();
+  private final PathQueue queue = new PathQueue();
+  private final BbrLoss loss = new BbrLoss();
+  private final BbrProbe probe = new BbrProbe();
 
   /** A full segment. */
   private int segmentBytes;
@@ -133,29 +131,32 @@ final class BbrCongestionControl implements CongestionControl {
 
   @Override
   public long pacingBytesPerSecond() {
-    boolean isFirst = !bandwidth.isMeasured();
+    boolean isFirst = !model.isBandwidthMeasured();
     int segments = isFirst ? INITIAL_SEGMENTS : MIN_PIPE_SEGMENTS;
     int us = Math.max(rttUs(), isFirst ? MIN_RTT_US : MIN_PIPE_US);
     double least = segments * segmentBytes * US_PER_S / us;
-    double bytesPerSecond = Math.max(bandwidth.bytesPerSecond(), least);
+    double bytesPerSecond = Math.max(model.bandwidth(), least);
     double paced = pacingGain() * PACING_MARGIN * bytesPerSecond * wireRatio;
-    return Math.max(backOff.apply(paced), segmentBytes);
+    return Math.max(loss.backOff(paced), segmentBytes);
   }
 
   private int rttUs() {
-    return minRtt.us() == 0 ? ASSUMED_RTT_US : minRtt.us();
+    return model.minRttUs() == 0 ? ASSUMED_RTT_US : model.minRttUs();
   }
 
   private double pacingGain() {
-    boolean isForeign = state == BbrState.DOWN && foreign.isPresent();
-    return isForeign ? FOREIGN_DOWN_PACING : state.pacingGain();
+    boolean isCompeting = state == BbrState.DOWN && queue.hasCompetitor();
+    return isCompeting ? COMPETING_DOWN_PACING : state.pacingGain();
   }
 
-  /** So many bandwidth-delay products, in bytes. Only a queue of others is part of the path. */
+  /**
+   * The bandwidth-delay product times {@code gain}, in bytes. The delay includes the queue only if
+   * a competing flow keeps it.
+   */
   private double bdp(double gain) {
-    boolean isQueuePart = foreign.isPresent() && state != BbrState.PROBE_RTT;
-    int rttUs = isQueuePart ? minRtt.us() : queue.shortestRttUs();
-    return gain * bandwidth.bytesPerSecond() * Math.max(rttUs, MIN_RTT_US) / US_PER_S;
+    boolean isQueuePart = queue.hasCompetitor() && state != BbrState.PROBE_RTT;
+    int rttUs = isQueuePart ? model.minRttUs() : queue.shortestRttUs();
+    return gain * model.bandwidth() * Math.max(rttUs, MIN_RTT_US) / US_PER_S;
   }
 
   @Override
@@ -165,7 +166,7 @@ final class BbrCongestionControl implements CongestionControl {
 
   @Override
   public long bandwidthBytesPerSecond() {
-    return (long) bandwidth.bytesPerSecond();
+    return (long) model.bandwidth();
   }
 
   @Override
@@ -186,7 +187,7 @@ final class BbrCongestionControl implements CongestionControl {
   @Override
   public void onLoss(LossSample sample) {
     if (sample.lostByTimeout() > 0) {
-      backOff.timedOut(rttUs(), sample.nowUs());
+      loss.timedOut(rttUs(), sample.nowUs());
     }
   }
 
@@ -195,16 +196,16 @@ final class BbrCongestionControl implements CongestionControl {
     long nowUs = sample.nowUs();
     AckSample.Rate rate = sample.rate();
     // A sample of less than half of the shortest round trip is not valid.
-    boolean isValid = rate.intervalUs() >= minRtt.us() / 2;
+    boolean isValid = rate.intervalUs() >= model.minRttUs() / 2;
     double bytesPerSecond = isValid ? rate.bytesPerSecond() : 0;
     wireRatio = rate.wireRatio();
     if (sample.rttUs() != AckSample.NO_RTT) {
-      minRtt.sample(sample.rttUs(), nowUs, !foreign.isPresent());
+      model.sampleRtt(sample.rttUs(), nowUs, !queue.hasCompetitor());
       queue.sample(sample.rttUs(), nowUs);
     }
-    bandwidth.sample(bytesPerSecond, rate.isApplicationLimited());
+    model.sampleRate(bytesPerSecond, rate.isApplicationLimited());
     roundRate = Math.max(roundRate, bytesPerSecond);
-    if (bandwidth.max() > 0 && minRtt.us() > 0) {
+    if (model.maxBandwidth() > 0 && model.minRttUs() > 0) {
       aggregate(rate, nowUs);
       if (rate.isRoundStart()) {
         endRound(rate, nowUs);
@@ -213,35 +214,33 @@ final class BbrCongestionControl implements CongestionControl {
       probeRtt(sample, nowUs);
       updateWindow(rate);
     }
-    backOff.reset();
+    loss.resetBackOff();
   }
 
   @Override
   public void onWindowUpdate() {
-    backOff.reset();
-    bandwidth.limitedByPeer();
+    loss.resetBackOff();
+    model.limitedByPeer();
   }
 
   private void aggregate(AckSample.Rate rate, long nowUs) {
     if (state != BbrState.STARTUP) {
       double limit = bdp(1) + EXTRA_SEGMENTS * segmentBytes;
-      int bytes = rate.acknowledgedBytes();
-      aggregation.acknowledged(bytes, bandwidth.bytesPerSecond(), limit, nowUs);
+      model.acknowledged(rate.acknowledgedBytes(), limit, nowUs);
     }
   }
 
   private void endRound(AckSample.Rate rate, long nowUs) {
     roundsInState++;
-    cycle.endRound();
-    queue.endRound();
+    probe.endRound();
     loss.endRound(rate.lostBytes(), rate.deliveredBytes(), segmentBytes);
-    aggregation.beginRound();
+    queue.endRound(loss.isUnusual(), nowUs);
+    model.beginRound();
     lastRoundRate = roundRate;
     roundRate = 0;
-    foreign.endRound(queue, loss.isUnusual(), nowUs);
     isCongested = (queue.isStanding() && loss.isExcessive()) || loss.isHeavy();
     boolean isSteady = state == BbrState.CRUISE || state == BbrState.STARTUP;
-    if (isSteady && queue.hasDrained() && !backOff.hasTimedOut()) {
+    if (isSteady && queue.hasDrained() && !loss.hasTimedOut()) {
       loss.learn();
     }
   }
@@ -282,7 +281,7 @@ final class BbrCongestionControl implements CongestionControl {
       case REFILL -> {
         if (roundsInState > 0) {
           if (!rate.isApplicationLimited()) { // Otherwise the cycle may not measure the path.
-            bandwidth.beginCycle();
+            model.beginCycle();
           }
           enter(BbrState.UP, nowUs);
         }
@@ -294,7 +293,7 @@ final class BbrCongestionControl implements CongestionControl {
       }
       case PROBE_RTT -> {
         if (nowUs >= probeRttEndsAtUs) {
-          foreign.endProbeRtt(queue.isEmpty(minRtt.us()));
+          queue.endProbeRtt(model.minRttUs());
           beginCycle(nowUs);
         }
       }
@@ -302,11 +301,11 @@ final class BbrCongestionControl implements CongestionControl {
   }
 
   private void startUp(AckSample.Rate rate, long nowUs) {
-    full.endRound(bandwidth.max(), queue.isStanding());
+    probe.endRoundOfStartup(model.maxBandwidth(), queue.isStanding());
     if (isCongested) {
       reduceInflightLongTerm(rate);
     }
-    if (isCongested || full.isReached()) {
+    if (isCongested || probe.isFullBandwidthReached()) {
       enter(BbrState.DRAIN, nowUs);
     }
   }
@@ -316,18 +315,18 @@ final class BbrCongestionControl implements CongestionControl {
   }
 
   private void beginCycle(long nowUs) {
-    cycle.begin(nowUs);
+    probe.beginCycle(nowUs);
     enter(BbrState.DOWN, nowUs);
   }
 
   private boolean isDrained(AckSample.Rate rate, long nowUs) {
     double limit = Math.min(bdp(1), HEADROOM_WINDOW * allowedBytes(1));
-    boolean isLate = nowUs - stateAtUs > 4L * minRtt.us();
+    boolean isLate = nowUs - stateAtUs > 4L * model.minRttUs();
     return roundsInState > 0 && (isLate || rate.inFlightBytes() <= limit);
   }
 
   private void boundBandwidth() {
-    bandwidth.bound(Math.max(lastRoundRate, LEAST_BOUND * bandwidth.bytesPerSecond()));
+    model.boundBandwidth(Math.max(lastRoundRate, LEAST_BOUND * model.bandwidth()));
   }
 
   private void cruise(long nowUs) {
@@ -339,8 +338,8 @@ final class BbrCongestionControl implements CongestionControl {
               Math.max(LEAST_BOUND * inflightLongTerm, bdp(BbrState.UP.pacingGain())));
     }
     if (roundsInState > 1 && queue.isStanding()) { // The first round was sent in DOWN.
-      foreign.onDrainFailed(queue);
-      if (!foreign.isPresent()) {
+      queue.onDrainFailed();
+      if (!queue.hasCompetitor()) {
         if (!isCongested) { // Otherwise it is bound already.
           boundBandwidth();
         }
@@ -348,20 +347,21 @@ final class BbrCongestionControl implements CongestionControl {
         return;
       }
     }
-    if (cycle.isOver(nowUs, probe.isShared())) {
-      foreign.endCycle();
-      bandwidth.unbound();
+    if (probe.isCycleOver(nowUs)) {
+      queue.endCycle();
+      model.unboundBandwidth();
       enter(BbrState.REFILL, nowUs);
     }
   }
 
   /** Whether a probe has caused losses: the queue may be too short to be standing. */
   private boolean hasOverflowed() {
-    return queue.isGrowing() && loss.isExcessive();
+    return queue.isAboveHalf() && loss.isExcessive();
   }
 
   private void probeUp(AckSample.Rate rate, long nowUs) {
-    probe.endRound(roundsInState, lastRoundRate, bandwidth.max(), rate.isApplicationLimited());
+    boolean isApplicationLimited = rate.isApplicationLimited();
+    probe.endRoundOfUp(roundsInState, lastRoundRate, model.maxBandwidth(), isApplicationLimited);
     boolean isOverflowing = isCongested || hasOverflowed();
     boolean isLimited = allowedBytes(1) < bdp(state.windowGain()) + extraAckedBytes();
     if (isOverflowing) {
@@ -370,8 +370,8 @@ final class BbrCongestionControl implements CongestionControl {
       raiseInflightLongTerm();
     }
     boolean isFull = !isLimited && rate.inFlightBytes() >= bdp(BbrState.UP.pacingGain());
-    isFull &= !foreign.isPresent() || !probe.isGrowing();
-    boolean isYielding = queue.isStanding() && !foreign.isPresent();
+    isFull &= !queue.hasCompetitor() || !probe.isGrowing();
+    boolean isYielding = queue.isStanding() && !queue.hasCompetitor();
     if (isOverflowing || isFull || isYielding || roundsInState > MAX_UP_ROUNDS) {
       beginCycle(nowUs);
     }
@@ -380,7 +380,8 @@ final class BbrCongestionControl implements CongestionControl {
   private void raiseInflightLongTerm() {
     double bytes = allowedBytes(1);
     double more = (double) segmentBytes * (1 << roundsInState);
-    inflightLongTerm = bytes + (foreign.isPresent() ? Math.max(more, FOREIGN_RAISE * bytes) : more);
+    boolean isCompeting = queue.hasCompetitor();
+    inflightLongTerm = bytes + (isCompeting ? Math.max(more, COMPETING_RAISE * bytes) : more);
   }
 
   private void endProbe(AckSample.Rate rate, long nowUs) {
@@ -388,7 +389,7 @@ final class BbrCongestionControl implements CongestionControl {
       reduceInflightLongTerm(rate);
     }
     if (!rate.isApplicationLimited() && queue.isKnown()) {
-      probe.end(lastRoundRate, queue.isGrowing());
+      probe.endProbe(lastRoundRate, queue.isAboveHalf());
       if (probe.hasFoundRoom() && !loss.isExcessive()) {
         enter(BbrState.REFILL, nowUs);
       }
@@ -397,10 +398,10 @@ final class BbrCongestionControl implements CongestionControl {
 
   private void probeRtt(AckSample sample, long nowUs) {
     int rttUs = sample.rttUs();
-    if (!state.isOfCycle() || rttUs == AckSample.NO_RTT || !minRtt.isExpired(nowUs)) {
+    if (!state.isOfCycle() || rttUs == AckSample.NO_RTT || !model.isMinRttExpired(nowUs)) {
       return;
     }
-    minRtt.restart(rttUs, nowUs);
+    model.restartMinRtt(rttUs, nowUs);
     if (!sample.rate().isApplicationLimited()) {
       probeRttEndsAtUs = nowUs + PROBE_RTT_US + Math.min(rttUs, MAX_PROBE_RTT_DRAIN_US);
       enter(BbrState.PROBE_RTT, nowUs);
@@ -409,10 +410,10 @@ final class BbrCongestionControl implements CongestionControl {
 
   /**
    * BBRv3's extra_acked: what the window has in addition because acknowledgements come in lumps.
-   * The path does not run dry meanwhile if another sender fills it.
+   * The path does not run dry meanwhile if a competing flow fills it.
    */
   private double extraAckedBytes() {
-    return foreign.isPresent() ? 0 : aggregation.bytes();
+    return queue.hasCompetitor() ? 0 : model.extraAckedBytes();
   }
 
   /** A share of what losses allow, but never less than keeps the path busy. */
@@ -426,7 +427,7 @@ final class BbrCongestionControl implements CongestionControl {
       double limit = bytes + EXTRA_SEGMENTS * segmentBytes;
       bytes = Math.min(Math.max(bytes, windowBytes + rate.acknowledgedBytes()), limit);
     } else if (state != BbrState.PROBE_RTT) {
-      double share = state == BbrState.CRUISE && foreign.isPresent() ? HEADROOM_WINDOW : 1;
+      double share = state == BbrState.CRUISE && queue.hasCompetitor() ? HEADROOM_WINDOW : 1;
       bytes = Math.min(bytes + extraAckedBytes(), allowedBytes(share));
     }
     windowBytes = Math.max(bytes, MIN_PIPE_SEGMENTS * segmentBytes);

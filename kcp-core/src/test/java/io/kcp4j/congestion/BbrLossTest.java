@@ -7,11 +7,14 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
 
-class RoundLossTest {
+/** {@link BbrLoss}: losses of rounds, and timeouts. */
+class BbrLossTest {
 
   private static final int BYTES = 1_000;
 
-  private final RoundLoss loss = new RoundLoss();
+  private static final int RTT_US = 40_000;
+
+  private final BbrLoss loss = new BbrLoss();
   private long lost;
   private long delivered;
 
@@ -88,5 +91,35 @@ class RoundLossTest {
     round(10, 90);
     round(-10, 90);
     assertFalse(loss.isExcessive());
+  }
+
+  // Timeouts
+
+  @Test
+  void firstTimeoutsDoNotLowerTheRate() {
+    loss.timedOut(RTT_US, 0);
+    loss.timedOut(RTT_US, 2 * RTT_US - 1);
+    assertTrue(loss.hasTimedOut());
+    assertEquals(6400, loss.backOff(6400));
+    loss.timedOut(RTT_US, 2 * RTT_US);
+    assertEquals(3200, loss.backOff(6400));
+  }
+
+  @Test
+  void rateHalvesSixTimes() {
+    for (int i = 0; i < 100; i++) {
+      loss.timedOut(RTT_US, i * 2L * RTT_US);
+    }
+    assertEquals(100, loss.backOff(6400));
+  }
+
+  @Test
+  void acknowledgementEndsTheBackOff() {
+    for (int i = 0; i < 3; i++) {
+      loss.timedOut(RTT_US, i * 2L * RTT_US);
+    }
+    loss.resetBackOff();
+    assertFalse(loss.hasTimedOut());
+    assertEquals(6400, loss.backOff(6400));
   }
 }
