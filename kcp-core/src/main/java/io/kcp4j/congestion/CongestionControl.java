@@ -12,6 +12,7 @@ package io.kcp4j.congestion;
  * <p>A control that measures the path has the session sample its delivery rate: {@link
  * #usesDeliveryRate}.
  */
+@SuppressWarnings("ClassInitializationDeadlock") // The factories initialise nothing before a call.
 public interface CongestionControl {
 
   /** Makes the congestion control of one session. */
@@ -26,16 +27,16 @@ public interface CongestionControl {
   }
 
   /** No congestion control: only the send window and the peer's window limit what is in flight. */
-  Factory NONE = Factories.NONE;
+  Factory NONE = mssBytes -> NoCongestionControl.INSTANCE;
 
   /** The reference's: slow start, congestion avoidance, half the flight after fast retransmit. */
-  Factory RENO = Factories.RENO;
+  Factory RENO = RenoCongestionControl::new;
 
   /**
    * BBR (draft-ietf-ccwg-bbr, version 3): measures the bandwidth of the path, paces to it, and
    * keeps queues short. {@link BbrState} lists its states.
    */
-  Factory BBR = Factories.BBR;
+  Factory BBR = BbrCongestionControl::new;
 
   /**
    * Returns one of these, for command lines and configuration files.
@@ -44,7 +45,14 @@ public interface CongestionControl {
    * @throws IllegalArgumentException if it is another
    */
   static Factory factory(String name) {
-    return Factories.of(name);
+    return switch (name) {
+      case "none" -> NONE;
+      case "reno" -> RENO;
+      case "bbr" -> BBR;
+      default ->
+          throw new IllegalArgumentException(
+              "congestion control: " + name + " (expected: none, reno or bbr)");
+    };
   }
 
   /**
