@@ -12,9 +12,14 @@ package io.kcp4j;
  *
  * <p>An ACK of an earlier transmission shows that a retransmission was spurious, and how late the
  * earlier one was. So does a {@code una} that covers a retransmission sooner than any round trip
- * takes: peers write no ACK of their own for most segments below {@code una}. The {@link
- * ReorderingWindow} then widens or, after a timeout, {@link LongestTime} and {@link TimeoutMargin}
- * learn of it.
+ * takes: peers write no ACK of their own for most segments below {@code una}. The reordering window
+ * then widens or, after a timeout, the {@link ProbeTimeout} becomes longer.
+ *
+ * <p><b>Reordering window</b> (RFC 8985 §6.2.4): by how much earlier than one that has arrived a
+ * segment must have been sent to count as lost. It follows how late segments are, and is narrow
+ * again after some losses. Where only {@code una} tells that a segment was late, its ACK may have
+ * been lost instead, which looks the same. That is believed only when it happens more often than
+ * losses.
  *
  * <p>A peer may have said how long it delays ACKs at most (protocol.md 13.8), as QUIC's parameter
  * {@code max_ack_delay} does (RFC 9000 §18.2). It acknowledges segments at gaps at once.
@@ -24,62 +29,30 @@ final class RackDetector extends LossDetector {
   /** Timestamps count milliseconds. */
   private static final int MARGIN_US = 1_000;
 
-  /**
-   * The least timeout, unless another is configured. A deadline that is nearer than the next tick
-   * of the system's scheduler, 4 ms at 250 Hz, makes each wait for I/O expensive; Linux's TCP has
-   * two ticks. Stalls of a few milliseconds are common, too.
-   */
-  private static final int MIN_TIMEOUT_US = 6_000;
+  /** RFC 8985 begins without a reordering window; timestamps count milliseconds. */
+  static final int MIN_WINDOW_US = 2_000;
 
-  /** RFC 9002 §6.1.2 has a millisecond; the timers of both sides have that resolution. */
-  private static final int MIN_VARIATION_US = 2_000;
+  /** RFC 8985 §6.2.4: how many recoveries the window stays wide. */
+  private static final int WIDE_RECOVERIES = 16;
+
+  /** This number of segments that are late as {@code una} tells are taken for lost ACKs. */
+  private static final int LOST_ACKS = 2;
 
   /**
-   * At most so much in flight is thin traffic: sixteen datagrams of 1400 bytes. Each segment of it
-   * has a timeout of its own.
+   * At most this is thin traffic, in bytes in flight: sixteen datagrams of 1400 bytes. Each segment
+   * of it has a timeout of its own.
    */
   static final int THIN_BYTES = 16 * 1400;
 
   /** With at most this in flight, a segment that acknowledgements show to be lost leaves twice. */
   private static final int COPIED_BYTES = 1 << 16;
 
-  /**
-   * After so many segments the margin may shrink. Acknowledgements alone do not cause that, since
-   * they may be forged.
-   */
-  private static final int MARGIN_REVIEW_SEGMENTS = 32;
-
-  /** How many samples are needed before the measured time replaces the assumed one. */
-  private static final int KNOWN_ACK_TIMES = 16;
-
-  private static final int UNKNOWN = -1;
-
   private final Redundancy redundancy;
   private final KcpCounters counters;
-  private final LongestTime ackTime = new LongestTime();
-  private final ReorderingWindow window;
-  private final TimeoutMargin timeoutMargin;
-
-  // Copies of what these know, so that most ACKs do not need them: each costs a cache miss.
-
-  private int marginUs = TimeoutMargin.MIN_US;
-  private int ackTimeUs;
-
-  /** Beyond which time {@link LongestTime} changes. */
-  private int ackTimeCountsAboveUs;
-
-  // The samples of this period, and of the one before, each at most KNOWN_ACK_TIMES.
-
-  private byte ackTimes;
-  private byte ackTimesBefore;
-  private long ackTimePeriodEndsAtUs;
-
-  /** How long the peer delays ACKs at most; {@link #UNKNOWN} if it has not said so. */
-  private int maxAckDelayUs = UNKNOWN;
+  private final ProbeTimeout timeout;
 
   private int bytesInFlight;
   private int transmissions;
-  private int marginReviewedAt;
 
   /** The bytes of the segments that the present datagram acknowledges. */
   private int acknowledgedBytes;
@@ -94,11 +67,15 @@ final class RackDetector extends LossDetector {
 
   private int arrivedBefore;
 
-  private int intervalUs;
-  private int minTimeoutUs;
+  /** The reordering window, unless half a round trip is shorter. */
+  private int windowUs = MIN_WINDOW_US;
 
-  /** The timeout of segments that are sent now: as of the last acknowledgement. */
-  private int timeoutUs;
+  private int wideRecoveries;
+
+  /** How often segments were late as {@code una} tells; each loss since takes one off. */
+  private int lateByUna;
+
+  private long lateByUnaAtUs;
 
   /** When segments were acknowledged last. */
   private long progressAtUs;
@@ -110,17 +87,13 @@ final class RackDetector extends LossDetector {
     super(rtt);
     this.redundancy = redundancy;
     this.counters = counters;
-    window = new ReorderingWindow(rtt);
-    timeoutMargin = new TimeoutMargin(redundancy);
+    timeout = new ProbeTimeout(rtt, redundancy);
   }
 
   @Override
   void configure(KcpConfig config) {
     super.configure(config);
-    intervalUs = config.intervalMs() * Kcp.US_PER_MS;
-    int minMs = config.minRtoMs();
-    minTimeoutUs = minMs == 0 ? MIN_TIMEOUT_US : minMs * Kcp.US_PER_MS;
-    timeoutUs = probeTimeoutUs();
+    timeout.configure(config);
     updateHead();
   }
 
@@ -137,16 +110,7 @@ final class RackDetector extends LossDetector {
     }
     transmissions = transmission;
     bytesInFlight += bytes;
-    if (transmissions - marginReviewedAt >= MARGIN_REVIEW_SEGMENTS) {
-      reviewMargin();
-    }
-  }
-
-  private void reviewMargin() {
-    marginReviewedAt = transmissions;
-    timeoutMargin.transmitted(transmissions);
-    marginUs = timeoutMargin.us();
-    timeoutUs = probeTimeoutUs();
+    timeout.sent(transmission);
   }
 
   @Override
@@ -158,45 +122,19 @@ final class RackDetector extends LossDetector {
     updateHead();
   }
 
-  /**
-   * RFC 8985 §7.2 and RFC 9002 §6.2.1: the probe timeout. They add the longest delay that the peer
-   * may choose for an ACK; here it is measured. KCP's minimum of 30 ms or more holds only if it is
-   * configured.
-   */
-  private int probeTimeoutUs() {
-    if (!rtt.hasSample()) {
-      return rtt.rtoUs();
-    }
-    int variationUs = Math.max(4 * rtt.rttVarUs(), Math.max(marginUs, MIN_VARIATION_US));
-    long timeoutUs = Math.max(rtt.srttUs() + (long) variationUs, ackTimeUs() + (long) marginUs);
-    return (int) Math.min(Math.max(timeoutUs, minTimeoutUs), RttEstimator.MAX_RTO_US);
-  }
-
   @Override
   int timeoutUs() {
-    return timeoutUs;
-  }
-
-  private int ackTimeUs() {
-    boolean isKnown = ackTimes + ackTimesBefore >= KNOWN_ACK_TIMES;
-    int us = isKnown ? ackTimeUs : Math.max(ackTimeUs, assumedAckTimeUs());
-    return maxAckDelayUs == UNKNOWN ? us : Math.min(us, assumedAckTimeUs());
-  }
-
-  /** If the peer's longest delay is not known, it is taken to be the interval of this side. */
-  private int assumedAckTimeUs() {
-    int delayUs = maxAckDelayUs == UNKNOWN ? intervalUs : maxAckDelayUs;
-    return Math.min(rtt.srttUs() + delayUs, RttEstimator.MAX_RTO_US);
+    return timeout.us();
   }
 
   @Override
   void peerMaxAckDelay(int us) {
-    maxAckDelayUs = us;
+    timeout.peerMaxAckDelay(us);
   }
 
   @Override
   void roundTripChanged() {
-    timeoutUs = probeTimeoutUs();
+    timeout.update();
   }
 
   /** Whether little is in flight: the next acknowledgement may be far away. */
@@ -217,8 +155,11 @@ final class RackDetector extends LossDetector {
   @Override
   long timesOutAtUs(int index) {
     long timesOutAtUs = super.timesOutAtUs(index);
-    long sinceProgressUs = Math.min(timeoutUs(index), timeoutUs); // Without a back-off.
-    return isThin() ? timesOutAtUs : Math.max(timesOutAtUs, progressAtUs + sinceProgressUs);
+    if (isThin()) {
+      return timesOutAtUs;
+    }
+    long sinceProgressUs = Math.min(timeoutUs(index), timeout.us()); // Without a back-off.
+    return Math.max(timesOutAtUs, progressAtUs + sinceProgressUs);
   }
 
   // Acknowledgements
@@ -229,7 +170,7 @@ final class RackDetector extends LossDetector {
       if (ring.transmissionNumber[index] - arrived > 0) {
         arrived(index, nowUs);
       } else if (isReordered(index, arrived, rttUs)) {
-        window.reordered(rttUs - arrivedRttUs());
+        reordered(rttUs - arrivedRttUs());
       }
       if (transmissions(index) > 1) {
         recovered(index);
@@ -271,14 +212,14 @@ final class RackDetector extends LossDetector {
 
   private void olderCovered(int index, int known, long nowUs) {
     long rttUs = nowUs - sentAtUs(index);
-    if (isReordered(index, known, rttUs) && window.wasLateByUna(nowUs)) {
-      window.reordered(rttUs - arrivedRttUs());
+    if (isReordered(index, known, rttUs) && wasLateByUna(nowUs)) {
+      reordered(rttUs - arrivedRttUs());
     }
   }
 
   @Override
   void endInput(long nowUs) {
-    timeoutUs = probeTimeoutUs();
+    timeout.update();
     super.endInput(nowUs);
     progressed(nowUs);
     updateHead();
@@ -287,7 +228,7 @@ final class RackDetector extends LossDetector {
   private void earlierCovered(int index, long nowUs) {
     long sinceSentUs = nowUs - sentAtUs(index);
     long betweenUs = (long) (lastTs(index) - ring.previousTs[index]) * Kcp.US_PER_MS;
-    boolean wasLate = ring.isLostByAcks(index) && window.wasLateByUna(nowUs);
+    boolean wasLate = ring.isLostByAcks(index) && wasLateByUna(nowUs);
     spurious(index, 1, sinceSentUs + betweenUs, wasLate, nowUs);
   }
 
@@ -300,12 +241,7 @@ final class RackDetector extends LossDetector {
   private boolean isReordered(int index, int known, long rttUs) {
     return transmissions(index) == 1
         && ring.transmissionNumber[index] - known < 0
-        && !window.allowsFor(rttUs - arrivedRttUs());
-  }
-
-  /** The reordering window, in microseconds. */
-  int windowUs() {
-    return window.us();
+        && !isAllowed(rttUs - arrivedRttUs());
   }
 
   private void arrived(int index, long nowUs) {
@@ -332,12 +268,10 @@ final class RackDetector extends LossDetector {
     counters.add(KcpCounter.SPURIOUSLY_RETRANSMITTED, retransmissions);
     redundancy.retransmissionSpurious();
     if (!ring.isLostByAcks(index)) {
-      sampleAckTime(rttUs, nowUs);
-      timeoutMargin.transmitted(transmissions);
-      timeoutMargin.spurious();
-      marginUs = timeoutMargin.us();
+      timeout.sampleAckTime(rttUs, nowUs);
+      timeout.spurious(transmissions);
     } else if (wasLate) {
-      window.retransmittedSpuriously(rttUs - arrivedRttUs());
+      widenWindow(rttUs - arrivedRttUs() + MARGIN_US);
     }
   }
 
@@ -345,11 +279,9 @@ final class RackDetector extends LossDetector {
   private void recovered(int index) {
     redundancy.retransmissionNeeded();
     if (ring.isLostByAcks(index)) {
-      window.recovered();
+      narrowWindow();
     }
-    timeoutMargin.transmitted(transmissions);
-    timeoutMargin.needed();
-    marginUs = timeoutMargin.us();
+    timeout.needed(transmissions);
   }
 
   private void progressed(long nowUs) {
@@ -370,33 +302,55 @@ final class RackDetector extends LossDetector {
   void unaAdvances(int index, long nowUs) {
     if (transmissions(index) == 1 && !rtt.isSentBeforeStop(sentAtUs(index))) {
       long waitedUs = nowUs - sentAtUs(index);
-      sampleAckTime(isThin() ? waitedUs : Math.max(waitedUs, assumedAckTimeUs()), nowUs);
+      long leastUs = isThin() ? 0 : timeout.assumedAckTimeUs();
+      timeout.sampleAckTime(Math.max(waitedUs, leastUs), nowUs);
     }
   }
 
-  private void sampleAckTime(long sampleUs, long nowUs) {
-    if (nowUs >= ackTimePeriodEndsAtUs) {
-      beginAckTimePeriod(nowUs);
-    }
-    ackTimes = (byte) Math.min(ackTimes + 1, KNOWN_ACK_TIMES);
-    if (sampleUs > ackTimeCountsAboveUs) {
-      ackTime.sample(sampleUs);
-      ackTimeChanged();
-    }
+  // The reordering window
+
+  /** The reordering window, in microseconds: at most half a round trip, which may have shrunk. */
+  int windowUs() {
+    return Math.max(MIN_WINDOW_US, Math.min(windowUs, rtt.srttUs() / 2));
   }
 
-  private void beginAckTimePeriod(long nowUs) {
-    boolean isNext = nowUs - ackTimePeriodEndsAtUs < LongestTime.PERIOD_US;
-    ackTime.beginPeriod(isNext);
-    ackTimesBefore = isNext ? ackTimes : 0;
-    ackTimes = 0;
-    ackTimePeriodEndsAtUs = nowUs + LongestTime.PERIOD_US;
-    ackTimeChanged();
+  /** Whether a segment may be {@code lateUs} late without counting as lost. */
+  boolean isAllowed(long lateUs) {
+    return lateUs + MARGIN_US <= windowUs();
   }
 
-  private void ackTimeChanged() {
-    ackTimeUs = ackTime.us();
-    ackTimeCountsAboveUs = ackTime.thirdUs();
+  /**
+   * Whether a segment was late that {@code una} has shown to have arrived. Several at the same time
+   * count once.
+   */
+  private boolean wasLateByUna(long nowUs) {
+    if (nowUs != lateByUnaAtUs) {
+      lateByUnaAtUs = nowUs;
+      lateByUna++;
+    }
+    return lateByUna > LOST_ACKS;
+  }
+
+  /**
+   * A reordered segment was {@code lateUs} late. RFC 8985 makes the window a quarter of the round
+   * trip then, which is far too wide for most; no wider here.
+   */
+  private void reordered(long lateUs) {
+    widenWindow(Math.min(lateUs + MARGIN_US, rtt.minRttUs() / 4));
+  }
+
+  /** The window has to be this wide, as far as half a round trip allows. */
+  void widenWindow(long atLeastUs) {
+    windowUs = (int) Math.max(windowUs(), Math.min(atLeastUs, rtt.srttUs() / 2));
+    wideRecoveries = WIDE_RECOVERIES;
+  }
+
+  /** A retransmission has turned out to be needed. */
+  private void narrowWindow() {
+    lateByUna = Math.max(lateByUna - 1, 0);
+    if (wideRecoveries > 0 && --wideRecoveries == 0) {
+      windowUs = MIN_WINDOW_US;
+    }
   }
 
   // Losses
@@ -424,14 +378,14 @@ final class RackDetector extends LossDetector {
    * time for one more acknowledgement.
    */
   private long lostAtUs(int index) {
-    long windowEndsAtUs = sentAtUs(index) + window.us();
+    long windowEndsAtUs = sentAtUs(index) + windowUs();
     if (windowEndsAtUs <= arrivedSentAtUs) {
       return arrivedAtUs;
     }
     long overdueAtUs = windowEndsAtUs + arrivedRttUs();
-    return maxAckDelayUs == UNKNOWN
-        ? Math.max(overdueAtUs, sentAtUs(index) + ackTimeUs() + MARGIN_US)
-        : overdueAtUs;
+    return timeout.isPeerMaxAckDelayKnown()
+        ? overdueAtUs
+        : Math.max(overdueAtUs, sentAtUs(index) + timeout.ackTimeUs() + MARGIN_US);
   }
 
   @Override

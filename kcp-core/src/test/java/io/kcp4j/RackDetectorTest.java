@@ -306,7 +306,7 @@ class RackDetectorTest {
     measureRtt();
     long nowUs = exchange(16, 100_000, 1_000);
     assertEquals(RTT_US + 2_000, losses.timeoutUs());
-    exchange(1, nowUs + 2 * LongestTime.PERIOD_US, 1_000);
+    exchange(1, nowUs + 2 * ProbeTimeout.PERIOD_US, 1_000);
     assertEquals(RTT_US + INTERVAL_US + 1_000, losses.timeoutUs());
   }
 
@@ -519,14 +519,13 @@ class RackDetectorTest {
   @Test
   void windowIsAtMostHalfARoundTrip() {
     rtt.sample(400_000, 0);
-    ReorderingWindow window = new ReorderingWindow(rtt);
-    window.retransmittedSpuriously(150_000);
-    assertEquals(151_000, window.us());
+    losses.widenWindow(151_000);
+    assertEquals(151_000, losses.windowUs());
     for (int i = 0; i < 100; i++) {
       rtt.sample(RTT_US, 0);
     }
-    assertEquals(rtt.srttUs() / 2, window.us());
-    assertFalse(window.allowsFor(rtt.srttUs() / 2));
+    assertEquals(rtt.srttUs() / 2, losses.windowUs());
+    assertFalse(losses.isAllowed(rtt.srttUs() / 2));
   }
 
   @Test

@@ -6,12 +6,64 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** How {@link TimeoutMargin} follows spurious and needed timeouts. */
-class TimeoutMarginTest {
+/** {@link ProbeTimeout}: the acknowledgement time, and the margin. */
+class ProbeTimeoutTest {
 
-  private final Redundancy redundancy = new Redundancy(new RttEstimator());
-  private final TimeoutMargin margin = new TimeoutMargin(redundancy);
+  /** The longest times of two such periods count. */
+  private static final int PERIOD_US = 1_500_000;
+
+  private final RttEstimator rtt = new RttEstimator();
+  private final Redundancy redundancy = new Redundancy(rtt);
+  private final ProbeTimeout timeout = new ProbeTimeout(rtt, redundancy);
+  private long nowUs = 10_000_000;
   private int transmissions = Integer.MAX_VALUE - 100;
+
+  // Acknowledgement time
+
+  private void samples(int... timesUs) {
+    for (int us : timesUs) {
+      timeout.sampleAckTime(us, nowUs);
+    }
+  }
+
+  @Test
+  void twoSamplesDoNotCount() {
+    samples(5, 7);
+    assertEquals(0, timeout.thirdLongestUs());
+    samples(6);
+    assertEquals(5, timeout.thirdLongestUs());
+  }
+
+  @Test
+  void thirdLongestOfBothPeriodsCounts() {
+    samples(1, 9, 3, 5);
+    nowUs += PERIOD_US;
+    samples(7, 2);
+    assertEquals(5, timeout.thirdLongestUs());
+    samples(8);
+    assertEquals(7, timeout.thirdLongestUs());
+  }
+
+  @Test
+  void periodBeforeTheLastIsForgotten() {
+    samples(300, 300, 300);
+    nowUs += PERIOD_US;
+    samples(20, 20, 20);
+    assertEquals(300, timeout.thirdLongestUs());
+    nowUs += PERIOD_US;
+    samples(1);
+    assertEquals(20, timeout.thirdLongestUs());
+  }
+
+  @Test
+  void periodThatDoesNotFollowForgetsAll() {
+    samples(300, 300, 300);
+    nowUs += 2 * PERIOD_US;
+    samples(1);
+    assertEquals(0, timeout.thirdLongestUs());
+  }
+
+  // Margin
 
   @BeforeEach
   void beginShortOfTheWrap() {
@@ -20,17 +72,17 @@ class TimeoutMarginTest {
 
   private void transmit(int segments) {
     transmissions += segments;
-    margin.transmitted(transmissions);
+    timeout.transmitted(transmissions);
   }
 
   private void spurious() {
     redundancy.retransmissionSpurious();
-    margin.spurious();
+    timeout.spurious(transmissions);
   }
 
   private void needed() {
     redundancy.retransmissionNeeded();
-    margin.needed();
+    timeout.needed(transmissions);
   }
 
   /** So many losses that spurious retransmissions are the fewer. */
@@ -48,13 +100,13 @@ class TimeoutMarginTest {
       spurious();
       transmit(144);
     }
-    assertEquals(1_000, margin.us());
+    assertEquals(1_000, timeout.marginUs());
   }
 
   @Test
   void marginDoublesWhileMostRetransmissionsAreSpurious() {
     for (int us : new int[] {1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000}) {
-      assertEquals(us, margin.us());
+      assertEquals(us, timeout.marginUs());
       spurious();
       transmit(200);
     }
@@ -68,14 +120,14 @@ class TimeoutMarginTest {
     }
     for (int i = 0; i < 5; i++) {
       needed();
-      assertEquals(30_000, margin.us());
+      assertEquals(30_000, timeout.marginUs());
     }
     needed();
-    assertEquals(30_000 - 30_000 / 8, margin.us());
+    assertEquals(30_000 - 30_000 / 8, timeout.marginUs());
     for (int i = 0; i < 50; i++) {
       needed();
     }
-    assertEquals(1_000, margin.us());
+    assertEquals(1_000, timeout.marginUs());
   }
 
   @Test
@@ -84,15 +136,15 @@ class TimeoutMarginTest {
     spurious();
     spurious();
     transmit(287);
-    assertEquals(8_000, margin.us());
+    assertEquals(8_000, timeout.marginUs());
     transmit(1);
-    assertEquals(7_000, margin.us());
+    assertEquals(7_000, timeout.marginUs());
     transmit(287);
-    assertEquals(7_000, margin.us());
+    assertEquals(7_000, timeout.marginUs());
     for (int i = 0; i < 50; i++) {
       transmit(288);
     }
-    assertEquals(1_000, margin.us());
+    assertEquals(1_000, timeout.marginUs());
   }
 
   @Test
@@ -104,7 +156,7 @@ class TimeoutMarginTest {
       transmit(1_000_000_000);
     }
     spurious();
-    assertEquals(1_000, margin.us());
+    assertEquals(1_000, timeout.marginUs());
   }
 
   @Test
@@ -115,7 +167,7 @@ class TimeoutMarginTest {
       lose();
       transmit(144);
     }
-    assertEquals(1_000, margin.us());
+    assertEquals(1_000, timeout.marginUs());
   }
 
   @Test
@@ -126,12 +178,12 @@ class TimeoutMarginTest {
       lose();
       transmit(72);
     }
-    assertTrue(margin.us() > 1_000, () -> margin.us() + " us");
+    assertTrue(timeout.marginUs() > 1_000, () -> timeout.marginUs() + " us");
     transmit(10_000);
     for (int i = 0; i < 50; i++) {
       needed();
     }
-    assertEquals(1_000, margin.us());
+    assertEquals(1_000, timeout.marginUs());
   }
 
   @Test
@@ -140,9 +192,9 @@ class TimeoutMarginTest {
     for (int i = 0; i < 4; i++) {
       spurious();
     }
-    int us = margin.us();
+    int us = timeout.marginUs();
     assertTrue(us > 1_000, us + " us");
     lose();
-    assertEquals(us, margin.us());
+    assertEquals(us, timeout.marginUs());
   }
 }
