@@ -10,7 +10,7 @@ package io.kcp4j;
 final class Flush {
 
   private final SegmentWriter writer = new SegmentWriter();
-  private final ProbeSlots probeSlots = new ProbeSlots();
+  private final Outage.ProbeSlots probeSlots = new Outage.ProbeSlots();
 
   private Sender sender;
   private int ts;

@@ -39,7 +39,7 @@ final class SegmentWriter implements AckOutput {
 
   private int singleIndex;
 
-  private final LargeDatagrams large = new LargeDatagrams();
+  private final BlackHoleDetector.LargeDatagrams large = new BlackHoleDetector.LargeDatagrams();
 
   /** New segments of so many bytes end a datagram; MAX_VALUE unless the flush is split. */
   private int splitBytes = Integer.MAX_VALUE;

@@ -319,7 +319,7 @@ final class Sender {
    *
    * @param probeSlots those of the thread
    */
-  void timedOut(ProbeSlots probeSlots, long nowUs) {
+  void timedOut(Outage.ProbeSlots probeSlots, long nowUs) {
     if (nowUs - liveness.progressAtUs() < losses.timeoutUs()) {
       return;
     }

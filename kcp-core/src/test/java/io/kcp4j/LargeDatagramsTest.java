@@ -11,7 +11,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** {@link LargeDatagrams}: which segments the session knows to have left only in large ones. */
+/**
+ * {@link BlackHoleDetector.LargeDatagrams}: which segments the session knows to have left only in
+ * large ones.
+ */
 class LargeDatagramsTest {
 
   private static final int SMALL_BYTES = 1_200;
