@@ -88,8 +88,8 @@ final class DeliveryRate implements AckSample.Rate {
   }
 
   /**
-   * How many segments may be sent and not acknowledged, with a window of so many bytes: those in
-   * flight, and as many full ones as there is room for; at least 1.
+   * How many segments may be sent and not acknowledged with a window of {@code windowBytes}: those
+   * in flight, and as many full ones as there is room for; at least 1.
    */
   int window(long windowBytes) {
     long roomBytes = Math.max(windowBytes - inFlightBytes, 0);

@@ -148,7 +148,7 @@ final class ProbeTimeout {
     return Math.min(rtt.srttUs() + delayUs, RttEstimator.MAX_RTO_US);
   }
 
-  /** An acknowledgement took so long. */
+  /** An acknowledgement has taken {@code sampleUs}. */
   void sampleAckTime(long sampleUs, long nowUs) {
     if (nowUs >= periodEndsAtUs) {
       beginPeriod(nowUs);

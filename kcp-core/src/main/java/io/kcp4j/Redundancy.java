@@ -10,10 +10,10 @@ final class Redundancy {
   /** How long a path counts as lossy after a loss. */
   private static final int LOSSY_US = 10_000_000;
 
-  /** So many needed retransmissions, or spurious ones, are remembered. */
+  /** The most needed retransmissions, or spurious ones, that are remembered. */
   private static final int MAX_BALANCE = 8;
 
-  /** A path has a queue if round trips take so much longer than twice the shortest. */
+  /** A path has a queue if round trips take this much longer than twice the shortest. */
   private static final int QUEUE_US = 30_000;
 
   /**

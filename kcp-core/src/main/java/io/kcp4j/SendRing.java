@@ -225,7 +225,7 @@ final class SendRing {
   }
 
   /**
-   * A larger ring for so many segments, which counts as well from now on as far as it is larger.
+   * A larger ring, for {@code segments}. From now on, the account is charged for the larger one.
    *
    * @throws OutOfMemoryError if there is no memory; nothing has changed then
    */

@@ -247,7 +247,7 @@ public final class Pacer {
       return leftAtUs - aheadUs;
     }
 
-    /** Whether so many bytes may leave at once. */
+    /** Whether {@code bytes} may leave at once. */
     boolean hasRoom(int bytes, long nowUs) {
       passIdleTime(nowUs);
       long atLimitUs = atLimitUs(bytes);
@@ -355,7 +355,7 @@ public final class Pacer {
       return level < ahead;
     }
 
-    /** Whether so many bytes may leave together. */
+    /** Whether {@code bytes} may leave together. */
     boolean hasRoom(int bytes, long nowUs) {
       drain(nowUs);
       return level + bytes * BYTE <= ahead;

@@ -47,7 +47,7 @@ final class PathQueue {
 
   private static final int REMEMBERED_CYCLES = 8;
 
-  /** How long losses are remembered: CUBIC may take so long from one to the next. */
+  /** How long losses are remembered: CUBIC may need that time from one to the next. */
   private static final long LOSS_MEMORY_US = 20_000_000;
 
   private final WindowedFilter shortestRtt = WindowedFilter.minimum(SHORTEST_RTT_PERIOD_US);
