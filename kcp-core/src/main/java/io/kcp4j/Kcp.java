@@ -457,8 +457,8 @@ public final class Kcp {
    *     count as part of the MTU
    * @throws IllegalArgumentException if {@link KcpConfig#checkSuccessor} does, or if the MTU leaves
    *     no room for payload; nothing has changed then
-   * @throws OutOfMemoryError if there is no memory to re-segment the queue; nothing has changed
-   *     then, nor if the congestion control cannot be made
+   * @throws OutOfMemoryError if there is no memory to re-segment the queue, or to measure delivery
+   *     rates; the settings have not changed then, nor if the congestion control cannot be made
    */
   public void reconfigure(KcpConfig config, int overheadBytes) {
     reconfigure(config, overheadBytes, sender.size.pathMtuBytes());
@@ -493,6 +493,9 @@ public final class Kcp {
     boolean isStream = config.delivery() == Delivery.STREAM;
     if (mssBytes < mssBytesBefore && isStream && !sender.isClosed()) {
       sender.buffer.resegment(mssBytes);
+    }
+    if (next.usesDeliveryRate()) {
+      sender.losses.ring.makeDeliveries(sender.memory);
     }
     sender.size.set(config.mtuBytes(), pathMtuBytes, overheadBytes, reservedBytes);
     receiver.configure(config);

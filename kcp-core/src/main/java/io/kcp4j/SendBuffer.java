@@ -278,7 +278,7 @@ final class SendBuffer {
 
   private void grow(int segments) {
     SendRing old = ring;
-    SendRing larger = old.larger(segments, account, rings);
+    SendRing larger = old.larger(segments, losses.rate != null, account, rings);
     for (int sn = una; sn != end; sn++) {
       old.copyTo(larger, sn);
     }

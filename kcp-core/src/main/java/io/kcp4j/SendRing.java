@@ -9,8 +9,11 @@ import java.util.Arrays;
  */
 final class SendRing {
 
-  /** The size of an entry of all arrays, without those of {@link DeliveryRate}, in bytes. */
+  /** The size of an entry of all arrays, without what {@link DeliveryRate} keeps, in bytes. */
   static final int ENTRY_BYTES = 60;
+
+  /** The size of what it keeps of a segment, in bytes. */
+  static final int DELIVERY_BYTES = 16;
 
   // What DeliveryRate keeps of the last transmission of a segment, side by side: of times and
   // totals the low bits, so no time may be more than half an hour ago, and no total 2 GB less, when
@@ -64,7 +67,7 @@ final class SendRing {
   final int[] previousTs;
   final TransmissionOrder.Links links;
 
-  /** Null until a session needs it; stays while the ring is in its pool. */
+  /** Null until a session needs it. It stays, and is charged, in the sessions after it. */
   private int[] deliveries;
 
   SendRing(int capacity) {
@@ -151,12 +154,27 @@ final class SendRing {
     return Segment.HEADER_BYTES + length[index];
   }
 
-  /** What {@link DeliveryRate} keeps of all segments. */
+  /** What {@link DeliveryRate} keeps of all segments; {@link #makeDeliveries} first. */
   int[] deliveries() {
-    if (deliveries == null) {
+    return deliveries;
+  }
+
+  /** Makes room for it. */
+  void makeDeliveries() {
+    if (deliveries == null && capacity > 0) { // NONE is shared.
       deliveries = new int[capacity << DELIVERY_SHIFT];
     }
-    return deliveries;
+  }
+
+  /**
+   * Makes room for it in a ring in use. From now on, the account is charged for that, too.
+   *
+   * @throws OutOfMemoryError if there is no memory; nothing has changed then
+   */
+  void makeDeliveries(MemoryAccount account) {
+    int before = chargedBytes();
+    makeDeliveries();
+    account.chargeToSend(chargedBytes() - before);
   }
 
   /** Whether {@link DeliveryRate} keeps something of the segment at {@code index}. */
@@ -221,24 +239,24 @@ final class SendRing {
 
   /** How much the ring counts against the memory budget, in bytes. */
   int chargedBytes() {
-    return RingPool.chargedBytes(capacity, ENTRY_BYTES);
+    int entryBytes = deliveries == null ? ENTRY_BYTES : ENTRY_BYTES + DELIVERY_BYTES;
+    return RingPool.chargedBytes(capacity, entryBytes);
   }
 
   /**
    * A larger ring, for {@code segments}. From now on, the account is charged for the larger one.
    *
+   * @param hasDeliveries whether {@link DeliveryRate} needs it
    * @throws OutOfMemoryError if there is no memory; nothing has changed then
    */
-  SendRing larger(int segments, MemoryAccount account, RingPool<SendRing> pool) {
-    int larger = RingPool.chargedBytes(RingPool.capacityFor(segments), ENTRY_BYTES);
-    int more = larger - chargedBytes();
-    account.chargeToSend(more);
-    try {
-      return pool.take(segments);
-    } catch (OutOfMemoryError e) {
-      account.releaseToSend(more);
-      throw e;
+  SendRing larger(
+      int segments, boolean hasDeliveries, MemoryAccount account, RingPool<SendRing> pool) {
+    SendRing larger = pool.take(segments);
+    if (hasDeliveries) {
+      larger.makeDeliveries();
     }
+    account.chargeToSend(larger.chargedBytes() - chargedBytes());
+    return larger;
   }
 
   /** Returns the ring to the pool that it was taken from. */

@@ -7,7 +7,8 @@ package io.kcp4j;
 @Unstable
 public final class ThreadContext {
 
-  final RingPool<SendRing> sendRings = new RingPool<>(SendRing.ENTRY_BYTES, SendRing::new);
+  final RingPool<SendRing> sendRings =
+      new RingPool<>(SendRing.ENTRY_BYTES + SendRing.DELIVERY_BYTES, SendRing::new);
   final RingPool<QueueRing> queueRings = new RingPool<>(QueueRing.ENTRY_BYTES, QueueRing::new);
   final Flush flush = new Flush();
 

@@ -14,8 +14,14 @@ class DeliveryRateTest {
   private static final int RTT_US = 40_000;
 
   private final DeliveryRate rate = new DeliveryRate(BYTES);
-  private SendRing ring = new SendRing(1 << 15);
+  private SendRing ring = ring(1 << 15);
   private long sentBytes;
+
+  private static SendRing ring(int segments) {
+    SendRing ring = new SendRing(segments);
+    ring.makeDeliveries();
+    return ring;
+  }
 
   private int index(int sn) {
     return sn & ring.capacity - 1;
@@ -240,7 +246,7 @@ class DeliveryRateTest {
     send(0, 4, 0);
     acknowledge(0, 1, RTT_US);
     send(4, 1, RTT_US);
-    SendRing larger = new SendRing(1 << 16);
+    SendRing larger = ring(1 << 16);
     for (int sn = 1; sn < 5; sn++) {
       ring.copyTo(larger, sn);
     }

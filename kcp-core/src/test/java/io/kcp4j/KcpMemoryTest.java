@@ -9,6 +9,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.kcp4j.congestion.CongestionControl;
 import io.netty.buffer.ByteBuf;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The memory that a session holds, and how it behaves when the shared budget is exhausted. */
 class KcpMemoryTest {
@@ -74,6 +76,29 @@ class KcpMemoryTest {
     assertTrue(driven.kcp.isQuiescent());
     assertEquals(0, driven.kcp.stats().heldBytes());
     assertEquals(0, driven.budget.usedBytes());
+  }
+
+  /** Of two sessions, one measures delivery rates from some segment on. */
+  @ParameterizedTest
+  @ValueSource(ints = {0, 5, 35})
+  void whatIsKeptForDeliveryRatesIsCharged(int segmentsBefore) {
+    DrivenKcp without = new DrivenKcp(DrivenKcp.counting());
+    DrivenKcp measuring = new DrivenKcp(DrivenKcp.counting());
+    if (segmentsBefore > 0) {
+      without.sendSegments(segmentsBefore);
+      measuring.sendSegments(segmentsBefore);
+    }
+    KcpConfig config = measuring.kcp.config();
+    measuring.kcp.reconfigure(config.toBuilder().congestionControl(CongestionControl.BBR).build());
+    without.sendSegments(40 - segmentsBefore);
+    measuring.sendSegments(40 - segmentsBefore);
+    int ringBytes = 64 * SendRing.DELIVERY_BYTES;
+    assertEquals(without.kcp.stats().heldBytes() + ringBytes, measuring.kcp.stats().heldBytes());
+    assertEquals(measuring.kcp.stats().heldBytes(), measuring.budget.usedBytes());
+
+    measuring.kcp.close();
+    measuring.assertNothingHeld();
+    without.kcp.close();
   }
 
   @Test

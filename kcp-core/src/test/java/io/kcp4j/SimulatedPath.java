@@ -68,6 +68,7 @@ final class SimulatedPath implements AckSample, LossSample {
     this.control = control;
     this.bytesPerSecond = bytesPerSecond;
     this.rttUs = rttUs;
+    ring.makeDeliveries();
   }
 
   /** Lets time pass. */
