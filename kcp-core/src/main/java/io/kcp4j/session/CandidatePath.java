@@ -14,7 +14,7 @@ final class CandidatePath extends TimerWheel.Timer {
   private final Session session;
 
   /** Those of the last query from there. */
-  private Echo echo;
+  private ExtensionMessage.Echo echo;
 
   private int una;
 
@@ -40,12 +40,12 @@ final class CandidatePath extends TimerWheel.Timer {
 
   /** Remembers the last query from there, an item at {@code index}, to be answered later. */
   void queried(ByteBuf segments, int index) {
-    echo = Echo.read(segments, index);
+    echo = ExtensionMessage.Echo.read(segments, index);
     una = ExtensionMessage.queryUna(segments, index);
   }
 
   /** What the last query wants to be repeated, or null. */
-  Echo echo() {
+  ExtensionMessage.Echo echo() {
     return echo;
   }
 

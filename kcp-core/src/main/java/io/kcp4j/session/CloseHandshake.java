@@ -238,11 +238,12 @@ final class CloseHandshake {
     return reason != null
         && type == ExtensionMessage.CLOSE
         && kcp.mssBytes()
-            >= ExtensionMessage.MAX_BYTES + ReasonItem.maxBytes(ExtensionMessage.REASON);
+            >= ExtensionMessage.MAX_BYTES
+                + ExtensionMessage.ReasonItem.maxBytes(ExtensionMessage.REASON);
   }
 
   private byte[] reasonText() {
-    return ReasonItem.text(reason, CloseReason.MAX_TEXT_BYTES);
+    return ExtensionMessage.ReasonItem.text(reason, CloseReason.MAX_TEXT_BYTES);
   }
 
   /** Writes what is due. */
@@ -254,7 +255,8 @@ final class CloseHandshake {
     if (isDue(nowUs)) {
       ExtensionMessage.write(out, type, value());
       if (isReasonSaid()) {
-        ReasonItem.write(out, ExtensionMessage.REASON, reason.code(), reasonText());
+        ExtensionMessage.ReasonItem.write(
+            out, ExtensionMessage.REASON, reason.code(), reasonText());
       }
       if (copies == 0) {
         sent++;

@@ -33,7 +33,7 @@ class Extension implements KcpExtension {
   private final UnreliableQueues unreliable;
 
   /** What the peer has to show. */
-  private final OwnToken token;
+  private final Offers.Token token;
 
   /** What this side has to show. */
   private long peerToken;
@@ -58,7 +58,7 @@ class Extension implements KcpExtension {
   private final ResetTokens resetTokens;
 
   private final boolean isClient;
-  private final ParameterExchange parameters;
+  private final Parameters.Exchange parameters;
   private final SessionItems items;
 
   /** Whether the id of the session is handed out from now on, as the table has not been told. */
@@ -73,12 +73,12 @@ class Extension implements KcpExtension {
       ResetTokens resetTokens) {
     this.kcp = kcp;
     this.unreliable = unreliable;
-    this.token = new OwnToken(token);
+    this.token = new Offers.Token(token);
     this.state = state;
     this.isClient = state == State.OFFERING;
     int incarnation = isClient ? Parameters.incarnation(token) : 0;
     boolean hasLanes = kcp.config().delivery() == Delivery.LANES;
-    this.parameters = new ParameterExchange(kcp, incarnation, hasLanes);
+    this.parameters = new Parameters.Exchange(kcp, incarnation, hasLanes);
     this.items = new SessionItems(kcp, parameters);
     this.offers = isClient ? new Offers(kcp) : null;
     this.sessionId = sessionId;
@@ -131,7 +131,7 @@ class Extension implements KcpExtension {
   }
 
   /** What both sides have said about themselves. */
-  ParameterExchange parameters() {
+  Parameters.Exchange parameters() {
     return parameters;
   }
 
@@ -373,7 +373,7 @@ class Extension implements KcpExtension {
         receiveRetry(ExtensionMessage.longValue(datagram, item), showsToken, nowUs);
       } else if (type == ExtensionMessage.REFUSED) {
         if (showsToken && isOffering()) {
-          offers.refused(ReasonItem.read(datagram, item), nowUs);
+          offers.refused(ExtensionMessage.ReasonItem.read(datagram, item), nowUs);
         }
       } else if (showsToken) {
         isKnown &= !ExtensionMessage.isQueryChallenge(datagram, item);

@@ -1,8 +1,15 @@
 package io.kcp4j.session;
 
+import io.kcp4j.CloseReason;
 import io.kcp4j.Segment;
+import io.kcp4j.crypto.SipHash;
 import io.kcp4j.lanes.LaneItem;
 import io.netty.buffer.ByteBuf;
+import java.nio.ByteBuffer;
+import java.nio.charset.CharacterCodingException;
+import java.nio.charset.CodingErrorAction;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 
 /**
  * The format of the extension's messages: protocol.md 13.2. A message is a header and items:
@@ -322,6 +329,104 @@ final class ExtensionMessage {
       case Long.BYTES -> out.writeLongLE(value);
       case Integer.BYTES -> out.writeIntLE((int) value);
       default -> out.writeByte((int) value);
+    }
+  }
+
+  /**
+   * Pseudo-random bytes of a query that the answer to it repeats, so that no answer to another
+   * query is taken for it: protocol.md 13.5. They follow the value that an item has without them.
+   */
+  record Echo(long first, long second) {
+
+    static final int BYTES = 2 * Long.BYTES;
+
+    /**
+     * Bytes that others cannot guess: the SipHash-2-4 of a number under the tokens of both sides.
+     *
+     * @param number another one for each echo of a session
+     */
+    static Echo of(long token, long peerToken, int number) {
+      SipHash hash = new SipHash(token, peerToken);
+      return new Echo(hash(hash, 2L * number), hash(hash, 2L * number + 1));
+    }
+
+    private static long hash(SipHash hash, long value) {
+      return hash.of(ByteBuffer.allocate(Long.BYTES).putLong(0, value));
+    }
+
+    /** Reads those of the item at {@code index}, or returns null if it has none. */
+    static Echo read(ByteBuf buf, int index) {
+      int at = index + ExtensionMessage.itemBytes(ExtensionMessage.type(buf, index));
+      boolean isThere = index + ExtensionMessage.itemBytesAt(buf, index) - at >= BYTES;
+      return isThere ? new Echo(buf.getLongLE(at), buf.getLongLE(at + Long.BYTES)) : null;
+    }
+
+    /** The size of these bytes, in bytes; 0 for null. */
+    static int bytes(Echo echo) {
+      return echo == null ? 0 : BYTES;
+    }
+
+    /** Writes them, unless they are null. */
+    static void write(ByteBuf out, Echo echo) {
+      if (echo != null) {
+        out.writeLongLE(echo.first).writeLongLE(echo.second);
+      }
+    }
+  }
+
+  /** The items REASON and REFUSED, whose value is a code and a text: protocol.md 13.4 and 13.10. */
+  static final class ReasonItem {
+
+    /** The bits that tell the second and further bytes of a character in UTF-8, and their value. */
+    private static final int CONTINUATION_MASK = 0xc0;
+
+    private static final int CONTINUATION = 0x80;
+
+    private ReasonItem() {}
+
+    /** The size of an item with the longest text. */
+    static int maxBytes(int type) {
+      return ExtensionMessage.itemBytes(type) + CloseReason.MAX_TEXT_BYTES;
+    }
+
+    /** The bytes of a text, cut between characters if there are more than {@code maxBytes}. */
+    static byte[] text(CloseReason reason, int maxBytes) {
+      byte[] text = reason.text().getBytes(StandardCharsets.UTF_8);
+      int bytes = Math.min(text.length, maxBytes);
+      while (bytes > 0
+          && bytes < text.length
+          && (text[bytes] & CONTINUATION_MASK) == CONTINUATION) {
+        bytes--;
+      }
+      return Arrays.copyOf(text, bytes);
+    }
+
+    /** Writes an item. */
+    static void write(ByteBuf out, int type, int code, byte[] text) {
+      out.writeByte(type).writeShortLE(Integer.BYTES + text.length).writeIntLE(code);
+      out.writeBytes(text);
+    }
+
+    /** Reads the valid item at {@code index}. Bytes that are not UTF-8 become question marks. */
+    static CloseReason read(ByteBuf buf, int index) {
+      int textIndex = index + ExtensionMessage.ITEM_HEADER_BYTES + Integer.BYTES;
+      byte[] text = new byte[index + ExtensionMessage.itemBytesAt(buf, index) - textIndex];
+      buf.getBytes(textIndex, text);
+      return new CloseReason(ExtensionMessage.intValue(buf, index), decode(text));
+    }
+
+    private static String decode(byte[] text) {
+      try {
+        return StandardCharsets.UTF_8
+            .newDecoder()
+            .onMalformedInput(CodingErrorAction.REPLACE)
+            .onUnmappableCharacter(CodingErrorAction.REPLACE)
+            .replaceWith("?")
+            .decode(ByteBuffer.wrap(text))
+            .toString();
+      } catch (CharacterCodingException e) {
+        throw new AssertionError(e); // Replaced instead.
+      }
     }
   }
 }

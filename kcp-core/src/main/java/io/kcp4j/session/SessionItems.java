@@ -11,7 +11,7 @@ import io.netty.buffer.ByteBuf;
 final class SessionItems {
 
   private final Kcp kcp;
-  private final ParameterExchange parameters;
+  private final Parameters.Exchange parameters;
 
   /** Null until one of the sides ends the session, or its output. */
   private CloseHandshake closeHandshake;
@@ -19,19 +19,13 @@ final class SessionItems {
   /** Of a client: null until the server has told the id of the session. */
   private StatelessResetDetector resetDetector;
 
-  /** Null until the peer has challenged the path. */
-  private PathResponder pathResponder;
-
-  /** Null unless the peer may have moved. */
-  private PathChallenger pathChallenger;
-
-  /** Null unless the timestamps of the peer have jumped ahead. */
-  private ClockChallenge clockChallenge;
+  /** Null until one of the sides has challenged the other. */
+  private PathChallenges challenges;
 
   /** Whether the peer has told, as was not reported, that it has ended the session. */
   private boolean isEndUnreported;
 
-  SessionItems(Kcp kcp, ParameterExchange parameters) {
+  SessionItems(Kcp kcp, Parameters.Exchange parameters) {
     this.kcp = kcp;
     this.parameters = parameters;
   }
@@ -87,7 +81,9 @@ final class SessionItems {
 
   /** Something has been received whose sender knows the session. */
   void receivedAlive() {
-    pathChallenger = null;
+    if (challenges != null) {
+      challenges.receivedAlive();
+    }
     if (resetDetector != null) {
       resetDetector.received();
     }
@@ -95,19 +91,21 @@ final class SessionItems {
 
   /** The peer has responded from another address: it has to answer at this one, or has moved. */
   void challengePath(long challenge, long nowUs) {
-    pathChallenger = new PathChallenger(kcp, challenge, nowUs);
+    challenges().challengeMove(challenge, nowUs);
   }
 
   /** A datagram has been taken in. */
   void endDatagram(long nowUs) {
-    if (!kcp.takePeerJump()) {
-      return;
+    if (kcp.takePeerJump()) {
+      challenges().challengeClock(nowUs);
     }
-    if (clockChallenge == null) {
-      clockChallenge = new ClockChallenge(kcp, nowUs);
-    } else {
-      clockChallenge.renew(nowUs);
+  }
+
+  private PathChallenges challenges() {
+    if (challenges == null) {
+      challenges = new PathChallenges(kcp);
     }
+    return challenges;
   }
 
   // What is due
@@ -115,14 +113,8 @@ final class SessionItems {
   /** When an item has to leave, or {@link Kcp#NO_DEADLINE}. */
   long deadlineUs(Extension.State state) {
     long deadlineUs = Kcp.NO_DEADLINE;
-    if (pathResponder != null) {
-      deadlineUs = pathResponder.deadlineUs();
-    }
-    if (mayChallenge(state)) {
-      deadlineUs = Math.min(deadlineUs, pathChallenger.deadlineUs());
-    }
-    if (mayChallengeClock(state)) {
-      deadlineUs = Math.min(deadlineUs, clockChallenge.deadlineUs());
+    if (challenges != null) {
+      deadlineUs = challenges.deadlineUs(mayChallenge(state));
     }
     if (mayEnd(state)) {
       deadlineUs = Math.min(deadlineUs, closeHandshake.deadlineUs());
@@ -137,12 +129,8 @@ final class SessionItems {
   }
 
   /** Messages that have an answer have no room for a challenge. */
-  private boolean mayChallenge(Extension.State state) {
-    return pathChallenger != null && state == Extension.State.ESTABLISHED;
-  }
-
-  private boolean mayChallengeClock(Extension.State state) {
-    return clockChallenge != null && state == Extension.State.ESTABLISHED;
+  private static boolean mayChallenge(Extension.State state) {
+    return state == Extension.State.ESTABLISHED;
   }
 
   private boolean isQueryDue(long nowUs) {
@@ -151,17 +139,11 @@ final class SessionItems {
 
   /** The size of the items that {@link #write} writes. */
   int bytes(Extension.State state, long nowUs) {
-    int bytes = pathResponder == null ? 0 : pathResponder.itemBytes();
+    int bytes = challenges == null ? 0 : challenges.itemsBytes(mayChallenge(state), nowUs);
     if (mayEnd(state)) {
       bytes += closeHandshake.itemsBytes(nowUs);
     }
-    if (isQueryDue(nowUs)) {
-      bytes += resetDetector.queryBytes();
-    }
-    if (mayChallengeClock(state)) {
-      bytes += clockChallenge.itemBytes();
-    }
-    return mayChallenge(state) ? bytes + pathChallenger.itemBytes(nowUs) : bytes;
+    return isQueryDue(nowUs) ? bytes + resetDetector.queryBytes() : bytes;
   }
 
   /**
@@ -177,14 +159,8 @@ final class SessionItems {
     if (isQueryDue(nowUs)) {
       resetDetector.writeQuery(out, token, peerToken);
     }
-    if (mayChallengeClock(state)) {
-      clockChallenge.write(out, token, peerToken, nowUs);
-    }
-    if (mayChallenge(state)) {
-      pathChallenger.write(out, nowUs);
-    }
-    if (pathResponder != null) {
-      pathResponder.write(out);
+    if (challenges != null) {
+      challenges.write(out, mayChallenge(state), token, peerToken, nowUs);
     }
   }
 
@@ -205,7 +181,7 @@ final class SessionItems {
       }
       case ExtensionMessage.REASON -> {
         if (closeHandshake != null) {
-          closeHandshake.receivedReason(ReasonItem.read(datagram, item));
+          closeHandshake.receivedReason(ExtensionMessage.ReasonItem.read(datagram, item));
         }
       }
       case ExtensionMessage.ENDED -> isEndUnreported = !hasPeerClosed();
@@ -216,8 +192,8 @@ final class SessionItems {
       }
       case ExtensionMessage.PATH_CHALLENGE -> receiveChallenge(datagram, item, nowUs);
       case ExtensionMessage.PATH_RESPONSE -> {
-        if (clockChallenge != null) {
-          clockChallenge.responded(ExtensionMessage.longValue(datagram, item));
+        if (challenges != null) {
+          challenges.responded(ExtensionMessage.longValue(datagram, item));
         }
       }
       default -> {
@@ -242,14 +218,11 @@ final class SessionItems {
 
   /** A challenge that answers a query is taken only while that is outstanding. */
   private void receiveChallenge(ByteBuf datagram, int item, long nowUs) {
-    boolean answersQuery = Echo.read(datagram, item) != null;
+    boolean answersQuery = ExtensionMessage.Echo.read(datagram, item) != null;
     if (answersQuery && (resetDetector == null || !resetDetector.isAnswer(datagram, item))) {
       return;
     }
-    if (pathResponder == null) {
-      pathResponder = new PathResponder();
-    }
-    pathResponder.received(ExtensionMessage.longValue(datagram, item), nowUs);
+    challenges().received(ExtensionMessage.longValue(datagram, item), nowUs);
   }
 
   /** Takes the item STATELESS_RESET of a message without a token. */

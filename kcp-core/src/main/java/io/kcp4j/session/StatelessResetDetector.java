@@ -18,7 +18,7 @@ final class StatelessResetDetector {
   private static final int SRTT_SHARE = 4;
 
   private final Kcp kcp;
-  private final ParameterExchange parameters;
+  private final Parameters.Exchange parameters;
   private final long sessionId;
 
   // The reset token.
@@ -39,7 +39,7 @@ final class StatelessResetDetector {
   private int rounds;
 
   /** The random bytes of such queries; null if the server does not repeat any. */
-  private Echo echo;
+  private ExtensionMessage.Echo echo;
 
   /** When the session ends, unless it makes progress before. */
   private long lostAtUs = NEVER;
@@ -48,7 +48,7 @@ final class StatelessResetDetector {
   private int progress;
 
   private StatelessResetDetector(
-      Kcp kcp, ParameterExchange parameters, long sessionId, long tokenFirst, long tokenSecond) {
+      Kcp kcp, Parameters.Exchange parameters, long sessionId, long tokenFirst, long tokenSecond) {
     this.kcp = kcp;
     this.parameters = parameters;
     this.sessionId = sessionId;
@@ -58,7 +58,7 @@ final class StatelessResetDetector {
 
   /** Reads an item SESSION at {@code index}. */
   static StatelessResetDetector read(
-      Kcp kcp, ParameterExchange parameters, ByteBuf buf, int index) {
+      Kcp kcp, Parameters.Exchange parameters, ByteBuf buf, int index) {
     int token = index + Long.BYTES;
     return new StatelessResetDetector(
         kcp,
@@ -95,7 +95,7 @@ final class StatelessResetDetector {
   /** The size of a query, in bytes. */
   int queryBytes() {
     int bytes = ExtensionMessage.itemBytes(ExtensionMessage.SESSION_QUERY);
-    return hasEcho() ? bytes + Echo.BYTES : bytes;
+    return hasEcho() ? bytes + ExtensionMessage.Echo.BYTES : bytes;
   }
 
   /** Whether the server repeats bytes of a query in its answer. */
@@ -113,18 +113,18 @@ final class StatelessResetDetector {
     askAtUs = NEVER;
     if (!isOutstanding) {
       isOutstanding = true;
-      echo = hasEcho() ? Echo.of(token, peerToken, rounds++) : null;
+      echo = hasEcho() ? ExtensionMessage.Echo.of(token, peerToken, rounds++) : null;
     }
     ExtensionMessage.writeItemHeader(out, ExtensionMessage.SESSION_QUERY, echo);
     out.writeLongLE(sessionId).writeIntLE(kcp.sendUna());
-    Echo.write(out, echo);
+    ExtensionMessage.Echo.write(out, echo);
   }
 
   /**
    * Whether the item at {@code index} repeats the random bytes of the outstanding query, if any.
    */
   boolean isAnswer(ByteBuf buf, int index) {
-    return isOutstanding && (echo == null || echo.equals(Echo.read(buf, index)));
+    return isOutstanding && (echo == null || echo.equals(ExtensionMessage.Echo.read(buf, index)));
   }
 
   /** Takes the item STATELESS_RESET at {@code index}; returns false if it answers no query. */

@@ -106,10 +106,10 @@ final class StatelessResponder {
         || !queries(nowUs).takeForUnknown(client.remote(), nowUs)) {
       return;
     }
-    byte[] text = ReasonItem.text(reason, roomBytes);
+    byte[] text = ExtensionMessage.ReasonItem.text(reason, roomBytes);
     ByteBuf out = beginMessage(client, WINDOW, 0, leastBytes + text.length);
     ExtensionMessage.write(out, ExtensionMessage.TOKEN, offer.token());
-    ReasonItem.write(out, ExtensionMessage.REFUSED, reason.code(), text);
+    ExtensionMessage.ReasonItem.write(out, ExtensionMessage.REFUSED, reason.code(), text);
     end();
     counters.add(KcpCounter.REFUSALS_OUT, 1);
   }
@@ -168,7 +168,7 @@ final class StatelessResponder {
    * @param query the index of its item
    */
   void answerQuery(SessionKey client, ByteBuf segments, int query, long nowUs) {
-    Echo echo = Echo.read(segments, query);
+    ExtensionMessage.Echo echo = ExtensionMessage.Echo.read(segments, query);
     if (mayAnswer(segments, resetBytes(echo))
         && queries(nowUs).takeForUnknown(client.remote(), nowUs)) {
       int una = ExtensionMessage.queryUna(segments, query);
@@ -176,10 +176,10 @@ final class StatelessResponder {
     }
   }
 
-  private static int resetBytes(Echo echo) {
+  private static int resetBytes(ExtensionMessage.Echo echo) {
     return ExtensionMessage.HEADER_BYTES
         + ExtensionMessage.itemBytes(ExtensionMessage.STATELESS_RESET)
-        + Echo.bytes(echo);
+        + ExtensionMessage.Echo.bytes(echo);
   }
 
   /**
@@ -187,14 +187,14 @@ final class StatelessResponder {
    *
    * @param echo what its query has asked for, or null
    */
-  void reset(SessionKey client, int una, long sessionId, Echo echo) {
+  void reset(SessionKey client, int una, long sessionId, ExtensionMessage.Echo echo) {
     if (!handler.isOutputWritable()) {
       return;
     }
     ByteBuf out = beginMessage(client, 0, una, resetBytes(echo));
     ExtensionMessage.writeItemHeader(out, ExtensionMessage.STATELESS_RESET, echo);
     out.writeBytes(tokens.of(sessionId));
-    Echo.write(out, echo);
+    ExtensionMessage.Echo.write(out, echo);
     end();
     counters.add(KcpCounter.STATELESS_RESETS_OUT, 1);
   }
@@ -208,12 +208,12 @@ final class StatelessResponder {
    */
   boolean challenge(
       SessionKey client, long token, long challenge, ByteBuf segments, int query, long nowUs) {
-    Echo echo = Echo.read(segments, query);
+    ExtensionMessage.Echo echo = ExtensionMessage.Echo.read(segments, query);
     int bytes =
         ExtensionMessage.HEADER_BYTES
             + ExtensionMessage.itemBytes(ExtensionMessage.TOKEN)
             + ExtensionMessage.itemBytes(ExtensionMessage.PATH_CHALLENGE)
-            + Echo.bytes(echo);
+            + ExtensionMessage.Echo.bytes(echo);
     if (!mayAnswer(segments, bytes) || !queries(nowUs).takeForSession(nowUs)) {
       return false;
     }
@@ -221,7 +221,7 @@ final class StatelessResponder {
     ExtensionMessage.write(out, ExtensionMessage.TOKEN, token);
     ExtensionMessage.writeItemHeader(out, ExtensionMessage.PATH_CHALLENGE, echo);
     out.writeLongLE(challenge);
-    Echo.write(out, echo);
+    ExtensionMessage.Echo.write(out, echo);
     end();
     counters.add(KcpCounter.PATH_CHALLENGES_OUT, 1);
     return true;

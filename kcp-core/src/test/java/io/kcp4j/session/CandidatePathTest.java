@@ -380,7 +380,8 @@ class CandidatePathTest {
             challenge, 0, challenge.readableBytes(), ExtensionMessage.PATH_CHALLENGE);
     assertEquals(0x1716_1514_1312_1110L, ExtensionMessage.longValue(challenge, item));
     assertEquals(
-        new Echo(0x0706_0504_0302_0100L, 0x0f0e_0d0c_0b0a_0908L), Echo.read(challenge, item));
+        new ExtensionMessage.Echo(0x0706_0504_0302_0100L, 0x0f0e_0d0c_0b0a_0908L),
+        ExtensionMessage.Echo.read(challenge, item));
   }
 
   @Test

@@ -206,14 +206,14 @@ class CandidatePathsTest {
     int una = ExtensionMessage.queryUna(query, item) + 5;
     int unaIndex = item + ExtensionMessage.ITEM_HEADER_BYTES + Long.BYTES;
     other.setIntLE(unaIndex, una).setLongLE(unaIndex + Integer.BYTES, 42);
-    Echo echo = Echo.read(other, item);
+    ExtensionMessage.Echo echo = ExtensionMessage.Echo.read(other, item);
     assertEquals(42, echo.first());
 
     ByteBuf challenge = answers(moved, query).get(0);
     assertEquals(una - 5, Segment.una(challenge, 0));
     assertEquals(
-        Echo.read(query, item),
-        Echo.read(challenge, item(challenge, ExtensionMessage.PATH_CHALLENGE)));
+        ExtensionMessage.Echo.read(query, item),
+        ExtensionMessage.Echo.read(challenge, item(challenge, ExtensionMessage.PATH_CHALLENGE)));
     ByteBuf response = response(List.of(challenge));
     server.take(moved, List.of(response));
     assertEquals(List.of(), answers(moved, other), "one address at a time");
@@ -222,7 +222,7 @@ class CandidatePathsTest {
     assertEquals(1, resets.size());
     assertEquals(una, Segment.una(resets.get(0), 0));
     int reset = item(resets.get(0), ExtensionMessage.STATELESS_RESET);
-    assertEquals(echo, Echo.read(resets.get(0), reset));
+    assertEquals(echo, ExtensionMessage.Echo.read(resets.get(0), reset));
     ByteBuf token =
         resets.get(0).slice(reset + ExtensionMessage.ITEM_HEADER_BYTES, ResetTokens.BYTES);
     long id = ExtensionMessage.longValue(query, item);
@@ -342,8 +342,8 @@ class CandidatePathsTest {
     assertMoved(response, moved);
     ByteBuf reset = server.packetsTo(moved).get(0);
     assertEquals(
-        Echo.read(query, item(query, ExtensionMessage.SESSION_QUERY)),
-        Echo.read(reset, item(reset, ExtensionMessage.STATELESS_RESET)));
+        ExtensionMessage.Echo.read(query, item(query, ExtensionMessage.SESSION_QUERY)),
+        ExtensionMessage.Echo.read(reset, item(reset, ExtensionMessage.STATELESS_RESET)));
   }
 
   // Several sockets

@@ -218,7 +218,8 @@ class ForwardedReplayTest {
   private ByteBuf queryOfTheHomesSession() {
     PacketCipher cipher = KEYS.newCipher();
     ByteBuf packet = Unpooled.buffer().writeZero(cipher.headroom());
-    int queryBytes = ExtensionMessage.itemBytes(ExtensionMessage.SESSION_QUERY) + Echo.BYTES;
+    int queryBytes =
+        ExtensionMessage.itemBytes(ExtensionMessage.SESSION_QUERY) + ExtensionMessage.Echo.BYTES;
     int bytes =
         ExtensionMessage.HEADER_BYTES
             + ExtensionMessage.itemBytes(ExtensionMessage.TOKEN)
@@ -226,10 +227,10 @@ class ForwardedReplayTest {
     Segment.write(packet, VirtualHost.CONV, Segment.WINS, 0, 128, 0, 0, 1, bytes);
     ExtensionMessage.writeHeader(packet);
     ExtensionMessage.write(packet, ExtensionMessage.TOKEN, home.token);
-    Echo echo = new Echo(1, 2);
+    ExtensionMessage.Echo echo = new ExtensionMessage.Echo(1, 2);
     ExtensionMessage.writeItemHeader(packet, ExtensionMessage.SESSION_QUERY, echo);
     packet.writeLongLE(home.session.extension().sessionId()).writeIntLE(0);
-    Echo.write(packet, echo);
+    ExtensionMessage.Echo.write(packet, echo);
     packet.writeZero(cipher.tailroom());
     PacketBatch batch = new PacketBatch().reset(packet);
     batch.add(0, packet.writerIndex());

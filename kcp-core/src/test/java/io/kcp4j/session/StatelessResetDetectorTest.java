@@ -209,7 +209,7 @@ class StatelessResetDetectorTest {
     }
     List<ByteBuf> sent = restarted.packets();
     ByteBuf reset = sent.get(sent.size() - 1);
-    int echoBytes = isEarlierServer ? 0 : Echo.BYTES;
+    int echoBytes = isEarlierServer ? 0 : ExtensionMessage.Echo.BYTES;
     int bytes = ExtensionMessage.HEADER_BYTES + 3 + ResetTokens.BYTES + echoBytes;
     assertEquals(bytes, VirtualHost.message(reset).readableBytes());
     server.nowUs = client.nowUs;
@@ -249,8 +249,9 @@ class StatelessResetDetectorTest {
     client.write(10);
     client.runTo(client.nowUs + 1_000_000);
     client.packets();
-    ByteBuf earlier = reset.copy(0, reset.readableBytes() - Echo.BYTES);
-    earlier.setIntLE(Segment.HEADER_BYTES - 4, Segment.length(reset, 0) - Echo.BYTES);
+    ByteBuf earlier = reset.copy(0, reset.readableBytes() - ExtensionMessage.Echo.BYTES);
+    earlier.setIntLE(
+        Segment.HEADER_BYTES - 4, Segment.length(reset, 0) - ExtensionMessage.Echo.BYTES);
     earlier.setShortLE(Segment.HEADER_BYTES + ExtensionMessage.HEADER_BYTES + 1, ResetTokens.BYTES);
     assertResetIsIgnored(earlier);
   }

@@ -10,18 +10,19 @@ import java.util.HashSet;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 
-class EchoTest {
+/** {@link ExtensionMessage}: random bytes that answers to queries repeat. */
+class ExtensionMessageTest {
 
   /** Who knows one of the tokens, or an earlier echo, cannot compute the next one. */
   @Test
   void bytesFollowFromBothTokensAndTheNumber() {
-    Echo echo = Echo.of(1, 2, 3);
-    assertEquals(echo, Echo.of(1, 2, 3));
-    assertNotEquals(echo, Echo.of(9, 2, 3));
-    assertNotEquals(echo, Echo.of(1, 9, 3));
+    ExtensionMessage.Echo echo = ExtensionMessage.Echo.of(1, 2, 3);
+    assertEquals(echo, ExtensionMessage.Echo.of(1, 2, 3));
+    assertNotEquals(echo, ExtensionMessage.Echo.of(9, 2, 3));
+    assertNotEquals(echo, ExtensionMessage.Echo.of(1, 9, 3));
     Set<Long> halves = new HashSet<>();
     for (int number = 0; number < 100; number++) {
-      Echo each = Echo.of(1, 2, number);
+      ExtensionMessage.Echo each = ExtensionMessage.Echo.of(1, 2, number);
       halves.add(each.first());
       halves.add(each.second());
     }
@@ -30,12 +31,12 @@ class EchoTest {
 
   @Test
   void echoIsReadBehindTheValueOfItsItem() {
-    Echo echo = new Echo(5, 6);
+    ExtensionMessage.Echo echo = new ExtensionMessage.Echo(5, 6);
     ByteBuf out = Unpooled.buffer().writeByte(0);
     ExtensionMessage.writeItemHeader(out, ExtensionMessage.PATH_CHALLENGE, echo);
     out.writeLongLE(7);
-    Echo.write(out, echo);
-    assertEquals(echo, Echo.read(out, 1));
+    ExtensionMessage.Echo.write(out, echo);
+    assertEquals(echo, ExtensionMessage.Echo.read(out, 1));
     assertEquals(out.writerIndex(), 1 + ExtensionMessage.itemBytesAt(out, 1));
   }
 
@@ -43,8 +44,8 @@ class EchoTest {
   void itemWithoutAnEchoHasNone() {
     ByteBuf out = Unpooled.buffer();
     ExtensionMessage.writeItemHeader(out, ExtensionMessage.PATH_CHALLENGE, null);
-    Echo.write(out.writeLongLE(7), null);
-    out.writeZero(Echo.BYTES); // Of another item.
-    assertNull(Echo.read(out, 0));
+    ExtensionMessage.Echo.write(out.writeLongLE(7), null);
+    out.writeZero(ExtensionMessage.Echo.BYTES); // Of another item.
+    assertNull(ExtensionMessage.Echo.read(out, 0));
   }
 }

@@ -7,12 +7,12 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.kcp4j.KcpCounters;
 import org.junit.jupiter.api.Test;
 
-/** {@link OwnToken} alone: protocol.md 13.6.2. */
-class OwnTokenTest {
+/** {@link Offers.Token} alone: protocol.md 13.6.2. */
+class OffersTest {
 
   private static final long FIRST = 11;
 
-  private final OwnToken token = new OwnToken(FIRST);
+  private final Offers.Token token = new Offers.Token(FIRST);
   private final KcpCounters counters = new KcpCounters();
 
   private void retry(long next) {
