@@ -116,7 +116,8 @@ class ArchitectureTest {
   private static final String SESSION_DIRECTORY = "io.kcp4j.session.SessionDirectory";
 
   /** Part of that. */
-  private static final String AUTHENTICATED_SESSIONS = "io.kcp4j.session.AuthenticatedSessions";
+  private static final String AUTHENTICATED_SESSIONS =
+      "io.kcp4j.session.SessionDirectory$AuthenticatedSessions";
 
   /** Its keys expire in real time. */
   private static final String NONCE_SOURCE = "io.kcp4j.crypto.NonceSource";

@@ -27,7 +27,7 @@ final class AddressExcess {
 
   private static final int BUCKETS = 4096;
 
-  private final KeyHash hash = new KeyHash();
+  private final SessionKey.Hash hash = new SessionKey.Hash();
 
   /** Null until a session exceeds its limit: clients have none. */
   private final AtomicReference<Buckets> buckets = new AtomicReference<>();

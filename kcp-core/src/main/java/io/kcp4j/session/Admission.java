@@ -129,7 +129,7 @@ final class Admission {
       receiveUnclaimed(segments, start, nonceBytes);
       return;
     }
-    ClosedSession closed = index.findClosed(key, nowUs);
+    ClosedSessions.Entry closed = index.findClosed(key, nowUs);
     if (closed != null) {
       receiveOfClosed(closed, segments, start, nonceBytes, nowUs);
       return;
@@ -152,7 +152,7 @@ final class Admission {
   }
 
   private void receiveOfClosed(
-      ClosedSession closed, ByteBuf segments, int start, int nonceBytes, long nowUs) {
+      ClosedSessions.Entry closed, ByteBuf segments, int start, int nonceBytes, long nowUs) {
     SessionKey key = index.lastKey();
     if (Successors.isOffer(closed, segments)) {
       if (!isAccepting(key.remote(), nowUs)) {

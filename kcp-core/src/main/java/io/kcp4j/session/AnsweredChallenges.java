@@ -15,7 +15,7 @@ final class AnsweredChallenges {
 
   private static final long PERIOD_US = 8_000_000;
 
-  private final KeyHash keyHash = new KeyHash();
+  private final SessionKey.Hash keyHash = new SessionKey.Hash();
 
   /** The hash of a client, plus the number of the period of its answer. */
   private final long[] slots = new long[SLOTS];

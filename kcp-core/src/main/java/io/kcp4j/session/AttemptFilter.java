@@ -17,7 +17,7 @@ final class AttemptFilter {
   private static final int HASHES = 4;
   private static final int GENERATION_US = 2_000_000;
 
-  private final KeyHash keyHash = new KeyHash();
+  private final SessionKey.Hash keyHash = new SessionKey.Hash();
 
   private long[] current = new long[BITS / Long.SIZE];
   private long[] previous = new long[BITS / Long.SIZE];

@@ -75,7 +75,7 @@ final class CandidatePaths {
     }
     CandidatePath known = validated.get(key);
     if (known != null) {
-      if (known.session() == session) {
+      if (known.session == session) {
         known.queried(segments, query);
       }
       return;
@@ -105,7 +105,7 @@ final class CandidatePaths {
   /** The candidate with this address; made if there is none, or one of another session. */
   private CandidatePath candidate(SessionKey key, Session session, long nowUs) {
     CandidatePath candidate = challenged.get(key);
-    if (candidate == null || candidate.session() != session) {
+    if (candidate == null || candidate.session != session) {
       if (candidate != null) {
         remove(challenged, candidate);
       } else if (challenged.size() == MAX_PATHS) {
@@ -113,9 +113,9 @@ final class CandidatePaths {
         counters.add(KcpCounter.CANDIDATE_PATHS_EVICTED, 1);
         remove(challenged, oldestFirst.next());
       }
-      candidate = new CandidatePath(this, key.copy(), session);
-      challenged.put(candidate.key(), candidate);
-      index.claimPath(candidate.key());
+      candidate = new CandidatePath(key.copy(), session);
+      challenged.put(candidate.key, candidate);
+      index.claimPath(candidate.key);
     }
     deadlines.arm(candidate, nowUs + KEEP_US);
     return candidate;
@@ -130,17 +130,17 @@ final class CandidatePaths {
   void receiveResponse(SessionKey key, long token, long response, long nowUs) {
     CandidatePath candidate = challenged.get(key);
     if (candidate == null
-        || mayNotMove(candidate.session())
-        || !table.contains(candidate.session())
-        || candidate.session().extension().token() != token
+        || mayNotMove(candidate.session)
+        || !table.contains(candidate.session)
+        || candidate.session.extension().token() != token
         || !challenges.isValid(key, 0, response, nowUs)) {
       return;
     }
     challenged.remove(key);
-    validated.put(candidate.key(), candidate);
-    moving.add(candidate.session());
+    validated.put(candidate.key, candidate);
+    moving.add(candidate.session);
     candidate.validate(nowUs);
-    Session session = candidate.session();
+    Session session = candidate.session;
     if (session.isExtensionEstablished() && session.extension().isUnderstood()) {
       session.extension().challengePath(challenges.of(session.key(), 0, nowUs), nowUs);
     } else {
@@ -158,14 +158,14 @@ final class CandidatePaths {
 
   /** The time of a candidate is over. */
   void expired(CandidatePath candidate, long nowUs) {
-    boolean isValidated = validated.get(candidate.key()) == candidate;
+    boolean isValidated = validated.get(candidate.key) == candidate;
     remove(isValidated ? validated : challenged, candidate);
-    Session session = candidate.session();
+    Session session = candidate.session;
     if (!isValidated || !table.contains(session) || candidate.isOldPathAlive()) {
       return;
     }
     boolean isMoved =
-        !session.path().isValidated() && table.move(session, candidate.key().remote(), nowUs);
+        !session.path().isValidated() && table.move(session, candidate.key.remote(), nowUs);
     if (isMoved) {
       return;
     }
@@ -174,12 +174,12 @@ final class CandidatePaths {
     try {
       table.end(session, EndReason.PEER_MOVED, nowUs);
     } finally {
-      responder.reset(candidate.key(), candidate.una(), sessionId, candidate.echo());
+      responder.reset(candidate.key, candidate.una, sessionId, candidate.echo);
     }
   }
 
   private void remove(Map<SessionKey, CandidatePath> paths, CandidatePath candidate) {
-    paths.remove(candidate.key(), candidate);
+    paths.remove(candidate.key, candidate);
     ended(candidate);
   }
 
@@ -205,9 +205,60 @@ final class CandidatePaths {
 
   private void ended(CandidatePath candidate) {
     deadlines.cancel(candidate);
-    index.releasePath(candidate.key());
-    if (candidate.hasResponded()) {
-      moving.remove(candidate.session());
+    index.releasePath(candidate.key);
+    if (candidate.hasResponded) {
+      moving.remove(candidate.session);
+    }
+  }
+
+  /**
+   * An address, beside its own, from which somebody has named a session: perhaps that session's
+   * client, whose NAT has rebound; or an attacker who has recorded its packets.
+   */
+  private final class CandidatePath extends TimerWheel.Timer {
+
+    /** The address, and the conversation id of the session. */
+    private final SessionKey key;
+
+    private final Session session;
+
+    /** What the last query from there wants to be repeated, or null. */
+    private ExtensionMessage.Echo echo;
+
+    /** What the last query wants to be acknowledged, in its answer. */
+    private int una;
+
+    /** Whether its peer has shown that it receives there. */
+    private boolean hasResponded;
+
+    /** When a response has come from there, to a challenge that was sent only there. */
+    private long validatedAtUs;
+
+    CandidatePath(SessionKey key, Session session) {
+      this.key = key;
+      this.session = session;
+    }
+
+    /** Remembers the last query from there, an item at {@code index}, to be answered later. */
+    void queried(ByteBuf segments, int index) {
+      echo = ExtensionMessage.Echo.read(segments, index);
+      una = ExtensionMessage.queryUna(segments, index);
+    }
+
+    /** Its peer receives there. */
+    void validate(long nowUs) {
+      hasResponded = true;
+      validatedAtUs = nowUs;
+    }
+
+    /** Whether the peer was alive at the session's own address since this one was validated. */
+    boolean isOldPathAlive() {
+      return session.keepAlive().lastReceivedAtUs() >= validatedAtUs;
+    }
+
+    @Override
+    protected void expire(long nowUs) {
+      expired(this, nowUs);
     }
   }
 }

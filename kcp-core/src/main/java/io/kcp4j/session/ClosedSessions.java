@@ -16,7 +16,7 @@ final class ClosedSessions {
 
   private static final int MAX_REMEMBERED = 65_536;
 
-  private final Map<SessionKey, ClosedSession> sessions = new LinkedHashMap<>();
+  private final Map<SessionKey, Entry> sessions = new LinkedHashMap<>();
   private final Consumer<SessionKey> forgotten;
 
   /** Makes an empty set, which calls {@code forgotten} for each key that it forgets. */
@@ -39,12 +39,12 @@ final class ClosedSessions {
     }
     long peerToken = session == null ? 0 : session.closedPeerToken();
     int incarnation = session == null ? 0 : session.peerIncarnation();
-    sessions.put(key, new ClosedSession(peerToken, incarnation, nowUs + REMEMBERED_US));
+    sessions.put(key, new Entry(peerToken, incarnation, nowUs + REMEMBERED_US));
   }
 
   /** The session of a key that was closed within the last minute, or null. */
-  ClosedSession find(SessionKey key, long nowUs) {
-    ClosedSession session = sessions.get(key);
+  Entry find(SessionKey key, long nowUs) {
+    Entry session = sessions.get(key);
     return session == null || nowUs >= session.forgetAtUs() ? null : session;
   }
 
@@ -60,9 +60,9 @@ final class ClosedSessions {
 
   /** Forgets the keys that have been remembered for a minute. */
   void forget(long nowUs) {
-    Iterator<Map.Entry<SessionKey, ClosedSession>> oldestFirst = sessions.entrySet().iterator();
+    Iterator<Map.Entry<SessionKey, Entry>> oldestFirst = sessions.entrySet().iterator();
     while (oldestFirst.hasNext()) {
-      Map.Entry<SessionKey, ClosedSession> oldest = oldestFirst.next();
+      Map.Entry<SessionKey, Entry> oldest = oldestFirst.next();
       if (nowUs < oldest.getValue().forgetAtUs()) {
         return;
       }
@@ -79,5 +79,55 @@ final class ClosedSessions {
 
   int size() {
     return sessions.size();
+  }
+
+  /**
+   * What is left of a session that was closed: its peer may not know that, and is told when it
+   * sends something: protocol.md 13.11.
+   */
+  static final class Entry {
+
+    /** The time between two answers. */
+    private static final int ANSWER_INTERVAL_US = 1_000_000;
+
+    private final long peerToken;
+    private final int incarnation;
+    private final long forgetAtUs;
+    private long answerAtUs = Long.MIN_VALUE;
+
+    /**
+     * Makes one.
+     *
+     * @param peerToken what messages to the peer have to show; 0 if there is none
+     * @param incarnation that of the client, 0 if it is not known
+     */
+    Entry(long peerToken, int incarnation, long forgetAtUs) {
+      this.peerToken = peerToken;
+      this.incarnation = incarnation;
+      this.forgetAtUs = forgetAtUs;
+    }
+
+    long peerToken() {
+      return peerToken;
+    }
+
+    /** The incarnation of the client, 0 if it is not known. */
+    int incarnation() {
+      return incarnation;
+    }
+
+    /** When it is forgotten. */
+    long forgetAtUs() {
+      return forgetAtUs;
+    }
+
+    /** Whether the peer may be answered now; if so, it may not for a second. */
+    boolean takeAnswer(long nowUs) {
+      if (peerToken == 0 || nowUs < answerAtUs) {
+        return false;
+      }
+      answerAtUs = nowUs + ANSWER_INTERVAL_US;
+      return true;
+    }
   }
 }

@@ -21,7 +21,7 @@ final class OpenBudget {
   /** The size of a bucket is what it gets in this part of a second. */
   private static final int BURST_SHARE = 10;
 
-  private final KeyHash hash = new KeyHash();
+  private final SessionKey.Hash hash = new SessionKey.Hash();
   private int perSecond = DEFAULT_PER_SECOND;
 
   /** Null until a packet fails to open: most tables see none. */

@@ -23,7 +23,7 @@ final class PressureFilter {
   private static final int PREFIX_BUCKETS = 4096;
 
   private final AddressValidation validation;
-  private final KeyHash hash = new KeyHash();
+  private final SessionKey.Hash hash = new SessionKey.Hash();
   private final AttemptFilter attempts;
   private final AttemptSampler repeated;
   private final TokenBuckets prefixes;

@@ -16,14 +16,14 @@ final class QueryBudget {
 
   private static final int NETWORK_BUCKETS = 1_024;
 
-  private final KeyHash hash;
+  private final SessionKey.Hash hash;
   private final TokenBuckets known;
   private final TokenBuckets ended;
   private final TokenBuckets networks;
   private final AttemptSampler withinParts;
   private final AttemptSampler beyondParts;
 
-  QueryBudget(KeyHash hash, long nowUs) {
+  QueryBudget(SessionKey.Hash hash, long nowUs) {
     this.hash = hash;
     int partPerSecond = PER_SECOND / NETWORK_PART;
     known = new TokenBuckets(1, PER_SECOND, PER_SECOND, nowUs);

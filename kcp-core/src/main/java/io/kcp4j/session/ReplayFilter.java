@@ -39,7 +39,7 @@ final class ReplayFilter {
   /** Takes the place of a nonce in the hash of a conversation id. */
   private static final long CONV_TAG = 0x636f_6e76L;
 
-  private final KeyHash hash = new KeyHash();
+  private final SessionKey.Hash hash = new SessionKey.Hash();
   private final AtomicLongArray slots;
   private final MemoryBudget budget;
 

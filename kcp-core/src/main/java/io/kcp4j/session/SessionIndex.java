@@ -6,8 +6,10 @@ import io.netty.util.collection.LongObjectMap;
 import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.Predicate;
 
 /**
@@ -130,19 +132,6 @@ final class SessionIndex {
     closed.remove(key);
     furtherKeys.computeIfAbsent(session, s -> new ArrayList<>(1)).add(key);
     return true;
-  }
-
-  /** Removes a further key of a session and remembers it as closed. */
-  void removeKey(Session session, SessionKey key, long nowUs) {
-    List<SessionKey> keys = furtherKeys.get(session);
-    if (keys == null || !keys.remove(key)) {
-      return;
-    }
-    if (keys.isEmpty()) {
-      furtherKeys.remove(session);
-    }
-    close(key, session, nowUs);
-    forgetLastFound(session);
   }
 
   /** Removes a session and remembers its keys as closed. */
@@ -329,7 +318,7 @@ final class SessionIndex {
   }
 
   /** The session of a key that was closed within the last minute, or null. */
-  ClosedSession findClosed(SessionKey key, long nowUs) {
+  ClosedSessions.Entry findClosed(SessionKey key, long nowUs) {
     return closed.find(key, nowUs);
   }
 
@@ -347,5 +336,83 @@ final class SessionIndex {
     byId.keySet().forEach(id -> directory.releaseId(id, table));
     byId.clear();
     closed.clear();
+  }
+
+  /** Finds the validated sessions of a remote address, whatever their conversation ids. */
+  static final class SessionsByAddress {
+
+    /** By the address, with the conversation id 0: such keys can be ordered, so may collide. */
+    private final Map<SessionKey, Sessions> sessions = new HashMap<>();
+
+    private final SessionKey lookup = new SessionKey(null, 0);
+
+    /** Those of one address, of which there may be as many as an attacker likes. */
+    private static final class Sessions {
+
+      final Set<Session> all = new LinkedHashSet<>(2);
+
+      /** By which the peer seals its packets; null if it is not known. */
+      PacketKey key;
+
+      /** When the session was received from by which the key is known. */
+      long keyAtUs;
+    }
+
+    void add(InetSocketAddress remote, Session session) {
+      Sessions ofAddress =
+          sessions.computeIfAbsent(new SessionKey(remote, 0), key -> new Sessions());
+      ofAddress.all.add(session);
+      boolean isNewer = receivedAtUs(session) - ofAddress.keyAtUs >= 0; // Others may be idle.
+      if (session.packetKey() != null && (ofAddress.key == null || isNewer)) {
+        setKey(ofAddress, session);
+      }
+    }
+
+    private static long receivedAtUs(Session session) {
+      return session.keepAlive().lastReceivedAtUs();
+    }
+
+    private static void setKey(Sessions ofAddress, Session session) {
+      ofAddress.key = session.packetKey();
+      ofAddress.keyAtUs = receivedAtUs(session);
+    }
+
+    /** Removes a session, if it is there. */
+    void remove(InetSocketAddress remote, Session session) {
+      Sessions ofAddress = find(remote);
+      if (ofAddress != null && ofAddress.all.remove(session) && ofAddress.all.isEmpty()) {
+        sessions.remove(lookup);
+      }
+    }
+
+    private Sessions find(InetSocketAddress remote) {
+      lookup.set(remote, 0);
+      return sessions.get(lookup);
+    }
+
+    boolean hasAny(InetSocketAddress remote) {
+      return find(remote) != null;
+    }
+
+    /** The first that was added of an address that has more than {@code limit}, or null. */
+    Session oldestBeyond(InetSocketAddress remote, int limit) {
+      Sessions ofAddress = find(remote);
+      boolean isBeyond = ofAddress != null && ofAddress.all.size() > limit;
+      return isBeyond ? ofAddress.all.iterator().next() : null;
+    }
+
+    /** See {@link SessionIndex#packetKey}. */
+    PacketKey packetKey(InetSocketAddress remote) {
+      Sessions ofAddress = find(remote);
+      return ofAddress == null ? null : ofAddress.key;
+    }
+
+    /** The peer of a session has sealed a packet by another key than before. */
+    void packetKeyChanged(InetSocketAddress remote, Session session) {
+      Sessions ofAddress = find(remote);
+      if (ofAddress != null && session.path().isValidated()) {
+        setKey(ofAddress, session);
+      }
+    }
   }
 }

@@ -18,7 +18,7 @@ final class SessionMap {
   /** Tells an occupied slot from a free one, beside the conversation id. */
   private static final long OCCUPIED = 1L << 32;
 
-  private final KeyHash hash = new KeyHash();
+  private final SessionKey.Hash hash = new SessionKey.Hash();
 
   private int size;
   private int mask;

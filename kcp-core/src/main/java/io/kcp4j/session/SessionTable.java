@@ -238,7 +238,7 @@ public final class SessionTable {
   /** How many validated sessions a remote address may have; 0 for any number. */
   private int convsPerAddress;
 
-  private final KeyHash networks;
+  private final SessionKey.Hash networks;
 
   private final long laneHashSeed = HashSeed.next();
 
@@ -290,7 +290,8 @@ public final class SessionTable {
     candidates = new CandidatePaths(this, index, responder, deadlines, counters);
     unvalidated = new UnvalidatedSessions(nowUs);
     pressure = new MemoryPressure(this, context.budget(), unvalidated);
-    networks = new KeyHash(context.budget().limit().networkParts().hashSeed(HashSeed.next()));
+    networks =
+        new SessionKey.Hash(context.budget().limit().networkParts().hashSeed(HashSeed.next()));
     pendingEnds = new PendingEnds(this, flushQueue);
     forwarder = new PacketForwarder(index, counters);
     AttemptDecider decider = new AttemptDecider(index, directory, responder, context.budget());

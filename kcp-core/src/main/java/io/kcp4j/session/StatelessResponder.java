@@ -118,7 +118,7 @@ final class StatelessResponder {
    * Tells the peer of a session that was closed here that it has ended, if it has the extension and
    * expects an answer, and unless the output is blocked.
    */
-  void answerEnded(SessionKey peer, ClosedSession session, ByteBuf segments, long nowUs) {
+  void answerEnded(SessionKey peer, ClosedSessions.Entry session, ByteBuf segments, long nowUs) {
     int bytes =
         ExtensionMessage.HEADER_BYTES
             + ExtensionMessage.itemBytes(ExtensionMessage.TOKEN)
@@ -242,7 +242,7 @@ final class StatelessResponder {
 
   private QueryBudget queries(long nowUs) {
     if (queries == null) {
-      queries = new QueryBudget(new KeyHash(), nowUs);
+      queries = new QueryBudget(new SessionKey.Hash(), nowUs);
     }
     return queries;
   }

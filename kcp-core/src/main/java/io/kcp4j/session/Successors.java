@@ -23,7 +23,7 @@ final class Successors {
   }
 
   /** Whether the first datagram of a client is not of the client of a closed session. */
-  static boolean isOffer(ClosedSession predecessor, ByteBuf segments) {
+  static boolean isOffer(ClosedSessions.Entry predecessor, ByteBuf segments) {
     int offered = predecessor.incarnation() == 0 ? 0 : Parameters.offeredIncarnation(segments);
     return offered != 0 && offered != predecessor.incarnation();
   }

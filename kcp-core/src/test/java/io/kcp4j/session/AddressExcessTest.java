@@ -218,7 +218,7 @@ class AddressExcessTest {
 
   @Test
   void hostsOfIpv6AreToldApartByTheir56Bits() {
-    KeyHash hash = new KeyHash();
+    SessionKey.Hash hash = new SessionKey.Hash();
     InetSocketAddress first = new InetSocketAddress("2001:db8:0:1::1", 1);
     assertEquals(hash.host(first), hash.host(new InetSocketAddress("2001:db8:0:ff:9::2", 2)));
     assertTrue(hash.host(first) != hash.host(new InetSocketAddress("2001:db8:0:100::1", 1)));

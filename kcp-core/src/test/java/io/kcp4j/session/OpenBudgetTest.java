@@ -235,7 +235,7 @@ class OpenBudgetTest {
 
   @Test
   void networksOfIpv6AreToldApartByTheir56Bits() {
-    KeyHash hash = new KeyHash();
+    SessionKey.Hash hash = new SessionKey.Hash();
     InetSocketAddress first = new InetSocketAddress("2001:db8:0:1::1", 1);
     assertEquals(hash.prefix(first), hash.prefix(new InetSocketAddress("2001:db8:0:ff:9::2", 2)));
     assertTrue(hash.prefix(first) != hash.prefix(new InetSocketAddress("2001:db8:0:100::1", 1)));

@@ -9,7 +9,7 @@ import org.junit.jupiter.api.Test;
 /** Which queries are answered: protocol.md 13.5.3. */
 class QueryBudgetTest {
 
-  private final QueryBudget budget = new QueryBudget(new KeyHash(1), 0);
+  private final QueryBudget budget = new QueryBudget(new SessionKey.Hash(1), 0);
   private long nowUs;
   private int sent;
 

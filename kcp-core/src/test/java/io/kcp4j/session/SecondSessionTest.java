@@ -360,10 +360,10 @@ class SecondSessionTest {
   /** They cost little: clients should have chosen it at random. */
   @Test
   void sixtyFourSessionsOfOneConvAreKnown() {
-    AuthenticatedSessions sessions = new AuthenticatedSessions();
+    SessionDirectory.AuthenticatedSessions sessions = new SessionDirectory.AuthenticatedSessions();
     FirstPacket packet = new FirstPacket(0, false, 1, 1);
     List<Session> all = new ArrayList<>();
-    for (int i = 0; i <= AuthenticatedSessions.MAX_OF_CONV; i++) {
+    for (int i = 0; i <= SessionDirectory.AuthenticatedSessions.MAX_OF_CONV; i++) {
       client.open(server);
       all.add(client.session);
       sessions.add(client.session, packet);
