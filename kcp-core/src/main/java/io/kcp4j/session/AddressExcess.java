@@ -1,14 +1,13 @@
 package io.kcp4j.session;
 
+import io.kcp4j.session.AddressRateLimiter.Scope;
 import java.net.InetSocketAddress;
-import java.util.concurrent.atomic.AtomicReference;
 
 /**
  * How often the sessions of one address together may exceed what their paths allow, before these
  * are validated: protocol.md 8.7. Each conversation is sent three bytes for each one received, so
  * that the excess alone has to be counted for an address. An address is one of IPv4, or 56 bits of
- * one of IPv6, whatever the port. Those that share a bucket, by a hash with a secret seed, share
- * its tokens, which return within a second or eight.
+ * one of IPv6, whatever the port.
  *
  * <p>Thread-safe: the tables of a server share it. Only sessions whose paths are not validated use
  * it, and only beyond their limit.
@@ -27,37 +26,23 @@ final class AddressExcess {
 
   private static final int BUCKETS = 4096;
 
-  private final SessionKey.Hash hash = new SessionKey.Hash();
-
-  /** Null until a session exceeds its limit: clients have none. */
-  private final AtomicReference<Buckets> buckets = new AtomicReference<>();
-
-  private record Buckets(TokenBuckets first, TokenBuckets further) {}
+  private final AddressRateLimiter first =
+      new AddressRateLimiter(Scope.HOST, BUCKETS, FIRST_PER_SECOND, MAX_FIRST_BURST);
+  private final AddressRateLimiter further =
+      new AddressRateLimiter(Scope.HOST, BUCKETS, FURTHER_PER_SECOND, MAX_FURTHER_BURST);
 
   /** Whether the first small segment of a session may exceed the limit. */
   boolean hasFirst(InetSocketAddress remote, long nowUs) {
-    return buckets(nowUs).first.hasToken(hash.host(remote), nowUs);
+    return first.hasToken(remote, nowUs);
   }
 
   /** Takes it from the address, if that may exceed the limit. */
   boolean takeFirst(InetSocketAddress remote, long nowUs) {
-    return buckets(nowUs).first.tryTake(hash.host(remote), nowUs);
+    return first.tryTake(remote, nowUs);
   }
 
   /** Takes another small segment, or a probe, from the address, if that may exceed the limit. */
   boolean takeFurther(InetSocketAddress remote, long nowUs) {
-    return buckets(nowUs).further.tryTake(hash.host(remote), nowUs);
-  }
-
-  private Buckets buckets(long nowUs) {
-    Buckets made = buckets.get();
-    if (made == null) {
-      TokenBuckets first = new TokenBuckets(BUCKETS, FIRST_PER_SECOND, MAX_FIRST_BURST, nowUs);
-      TokenBuckets further =
-          new TokenBuckets(BUCKETS, FURTHER_PER_SECOND, MAX_FURTHER_BURST, nowUs);
-      buckets.compareAndSet(null, new Buckets(first, further));
-      made = buckets.get();
-    }
-    return made;
+    return further.tryTake(remote, nowUs);
   }
 }

@@ -24,13 +24,14 @@ final class AddressValidation {
   private final StatelessResponder responder;
   private final RetryTokens tokens = new RetryTokens();
   private final AnsweredChallenges answered = new AnsweredChallenges();
-  private final AttemptSampler retried;
-  private final AttemptSampler challenged;
+  private final AddressRateLimiter.Sampled retried;
+  private final AddressRateLimiter.Sampled challenged;
 
   AddressValidation(StatelessResponder responder, long nowUs) {
     this.responder = responder;
-    retried = new AttemptSampler(RETRIES_PER_SECOND, MAX_RETRIES_PER_SECOND, nowUs);
-    challenged = new AttemptSampler(CHALLENGES_PER_SECOND, MAX_CHALLENGES_PER_SECOND, nowUs);
+    retried = new AddressRateLimiter.Sampled(RETRIES_PER_SECOND, MAX_RETRIES_PER_SECOND, nowUs);
+    challenged =
+        new AddressRateLimiter.Sampled(CHALLENGES_PER_SECOND, MAX_CHALLENGES_PER_SECOND, nowUs);
   }
 
   /** The index of the offer in a first datagram, or {@link ExtensionMessage#NONE}. */
@@ -66,7 +67,7 @@ final class AddressValidation {
    * answers either, but a retry at once.
    */
   void ask(SessionKey client, ByteBuf segments, int offer, long nowUs) {
-    if (!retry(client, 0, segments, offer, nowUs) && challenged.choose(nowUs)) {
+    if (!retry(client, 0, segments, offer, nowUs) && challenged.tryTake(nowUs)) {
       responder.challenge(client, tokens.timestamp(client, nowUs));
     }
   }
@@ -78,7 +79,7 @@ final class AddressValidation {
    *     now, or has had it last; 0 for none
    */
   boolean retry(SessionKey client, int predecessor, ByteBuf segments, int offer, long nowUs) {
-    if (offer == ExtensionMessage.NONE || !retried.choose(nowUs)) {
+    if (offer == ExtensionMessage.NONE || !retried.tryTake(nowUs)) {
       return false;
     }
     long offeredToken = ExtensionMessage.longValue(segments, offer);

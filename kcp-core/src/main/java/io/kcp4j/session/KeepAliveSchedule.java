@@ -1,6 +1,7 @@
 package io.kcp4j.session;
 
 import io.kcp4j.EndReason;
+import io.kcp4j.scheduling.RateLimiter;
 import java.util.HashMap;
 import java.util.Map;
 
@@ -17,10 +18,13 @@ final class KeepAliveSchedule {
   private static final int SLOTS = 256;
 
   /**
-   * The time between probes of peers that have answered before, as far as {@link KeepAlive} lets
-   * them wait: 100,000 idle sessions take less than a hundredth of a core.
+   * The probes of peers that have answered before in a second, as far as they may wait: 100,000
+   * idle sessions take less than a hundredth of a core.
    */
-  private static final int PROBE_SPACING_US = 2_000;
+  private static final int PROBES_PER_SECOND = 500;
+
+  /** Timers expire by the tick, so that one tick's worth of probes may leave at once. */
+  private static final int PROBES_AT_ONCE = PROBES_PER_SECOND + 1;
 
   /**
    * How many timers expire in one sweep. Many thousands of probes at once would delay all other
@@ -30,6 +34,7 @@ final class KeepAliveSchedule {
 
   private final SessionTable table;
   private final TimerWheel wheel;
+  private final RateLimiter probes;
 
   /**
    * Of sessions for which the system has received ICMP port unreachable. No field of the session,
@@ -37,13 +42,10 @@ final class KeepAliveSchedule {
    */
   private final Map<Session, UnreachablePort> unreachablePorts = new HashMap<>();
 
-  /** The latest time that {@link #takeProbeTime} has returned. */
-  private long lastProbeAtUs;
-
   KeepAliveSchedule(SessionTable table, long nowUs) {
     this.table = table;
     this.wheel = new TimerWheel(nowUs, TICK_US, SLOTS);
-    this.lastProbeAtUs = nowUs;
+    this.probes = new RateLimiter(PROBES_PER_SECOND, PROBES_AT_ONCE, nowUs);
   }
 
   TimerWheel wheel() {
@@ -57,15 +59,10 @@ final class KeepAliveSchedule {
 
   /**
    * Takes the next time for a probe, in microseconds, {@code latestUs} at the latest; one that has
-   * passed means now. Timers expire by the tick, so one tick's worth of probes may leave at once.
+   * passed means now.
    */
   long takeProbeTime(long nowUs, long latestUs) {
-    long nextUs = Math.max(nowUs - TICK_US, lastProbeAtUs + PROBE_SPACING_US);
-    if (nextUs > latestUs) {
-      return latestUs;
-    }
-    lastProbeAtUs = nextUs;
-    return nextUs;
+    return probes.reserve(nowUs, latestUs);
   }
 
   /** Sends a probe with the session's next flush. */

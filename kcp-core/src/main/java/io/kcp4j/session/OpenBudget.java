@@ -1,5 +1,7 @@
 package io.kcp4j.session;
 
+import io.kcp4j.scheduling.RateLimiter;
+import io.kcp4j.session.AddressRateLimiter.Scope;
 import java.net.InetSocketAddress;
 
 /**
@@ -21,16 +23,15 @@ final class OpenBudget {
   /** The size of a bucket is what it gets in this part of a second. */
   private static final int BURST_SHARE = 10;
 
-  private final SessionKey.Hash hash = new SessionKey.Hash();
-  private int perSecond = DEFAULT_PER_SECOND;
-
-  /** Null until a packet fails to open: most tables see none. */
-  private TokenBuckets all;
-
-  private TokenBuckets prefixes;
+  private RateLimiter all;
+  private AddressRateLimiter networks;
 
   /** For the addresses of validated sessions, when the others have nothing left. */
-  private TokenBuckets validated;
+  private RateLimiter validated;
+
+  OpenBudget() {
+    limit(DEFAULT_PER_SECOND);
+  }
 
   /**
    * Sets how many packets a second may fail to open.
@@ -38,30 +39,25 @@ final class OpenBudget {
    * @param perSecond 1 to a million
    */
   void limit(int perSecond) {
-    this.perSecond = perSecond;
-    all = null;
-    prefixes = null;
-    validated = null;
+    int ofNetwork = Math.max(perSecond / PREFIX_SHARE, 1);
+    all = new RateLimiter(perSecond, burst(perSecond));
+    validated = new RateLimiter(perSecond, burst(perSecond));
+    networks = new AddressRateLimiter(Scope.NETWORK, PREFIX_BUCKETS, ofNetwork, burst(ofNetwork));
   }
 
-  private static TokenBuckets buckets(int buckets, int perSecond, long nowUs) {
-    return new TokenBuckets(buckets, perSecond, Math.max(perSecond / BURST_SHARE, 1), nowUs);
+  private static int burst(int perSecond) {
+    return Math.max(perSecond / BURST_SHARE, 1);
   }
 
   /** Whether a packet from this address may fail to open. */
   boolean isLeft(InetSocketAddress remote, long nowUs) {
-    return all == null || (all.hasToken(0, nowUs) && prefixes.hasToken(hash.prefix(remote), nowUs));
+    return all.hasToken(nowUs) && networks.hasToken(remote, nowUs);
   }
 
   /** A packet from this address has failed to open. */
   void failed(InetSocketAddress remote, long nowUs) {
-    if (all == null) {
-      all = buckets(1, perSecond, nowUs);
-      validated = buckets(1, perSecond, nowUs);
-      prefixes = buckets(PREFIX_BUCKETS, Math.max(perSecond / PREFIX_SHARE, 1), nowUs);
-    }
-    all.take(0, nowUs);
-    prefixes.take(hash.prefix(remote), nowUs);
+    all.takeOrOwe(nowUs);
+    networks.takeOrOwe(remote, nowUs);
   }
 
   /**
@@ -69,13 +65,11 @@ final class OpenBudget {
    * #isLeft} is false.
    */
   boolean isLeftForValidated(long nowUs) {
-    return validated == null || validated.hasToken(0, nowUs);
+    return validated.hasToken(nowUs);
   }
 
   /** Such a packet has failed to open. */
   void failedForValidated(long nowUs) {
-    if (validated != null) {
-      validated.take(0, nowUs);
-    }
+    validated.takeOrOwe(nowUs);
   }
 }

@@ -1,5 +1,7 @@
 package io.kcp4j.session;
 
+import io.kcp4j.session.AddressRateLimiter.Sampled;
+import io.kcp4j.session.AddressRateLimiter.Scope;
 import io.kcp4j.session.AttemptDecider.Decision;
 import io.netty.buffer.ByteBuf;
 import java.net.InetSocketAddress;
@@ -23,17 +25,17 @@ final class PressureFilter {
   private static final int PREFIX_BUCKETS = 4096;
 
   private final AddressValidation validation;
-  private final SessionKey.Hash hash = new SessionKey.Hash();
   private final AttemptFilter attempts;
-  private final AttemptSampler repeated;
-  private final TokenBuckets prefixes;
+  private final Sampled repeated;
+  private final AddressRateLimiter networks;
 
   PressureFilter(AddressValidation validation, long nowUs) {
     this.validation = validation;
     attempts = new AttemptFilter(nowUs);
-    repeated = new AttemptSampler(MAX_PER_SECOND, MAX_PER_SECOND, nowUs);
-    prefixes =
-        new TokenBuckets(PREFIX_BUCKETS, MAX_PER_SECOND_AND_PREFIX, MAX_BURST_OF_PREFIX, nowUs);
+    repeated = new Sampled(MAX_PER_SECOND, MAX_PER_SECOND, nowUs);
+    networks =
+        new AddressRateLimiter(
+            Scope.NETWORK, PREFIX_BUCKETS, MAX_PER_SECOND_AND_PREFIX, MAX_BURST_OF_PREFIX);
   }
 
   /**
@@ -58,9 +60,8 @@ final class PressureFilter {
   }
 
   private boolean isChosen(InetSocketAddress remote, long nowUs) {
-    int prefix = hash.prefix(remote);
-    return prefixes.hasToken(prefix, nowUs)
-        && repeated.choose(nowUs)
-        && prefixes.take(prefix, nowUs);
+    return networks.hasToken(remote, nowUs)
+        && repeated.tryTake(nowUs)
+        && networks.takeOrOwe(remote, nowUs);
   }
 }

@@ -288,7 +288,7 @@ public final class SessionTable {
         new StatelessResponder(
             handler, flushQueue, output, unprotected, maxDatagramBytes, counters);
     candidates = new CandidatePaths(this, index, responder, deadlines, counters);
-    unvalidated = new UnvalidatedSessions(nowUs);
+    unvalidated = new UnvalidatedSessions();
     pressure = new MemoryPressure(this, context.budget(), unvalidated);
     networks =
         new SessionKey.Hash(context.budget().limit().networkParts().hashSeed(HashSeed.next()));

@@ -1,5 +1,6 @@
 package io.kcp4j.session;
 
+import io.kcp4j.scheduling.RateLimiter;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -35,18 +36,14 @@ final class UnvalidatedSessions {
   /** The sessions, those first that are to be evicted. */
   private final Map<Session, Entry> sessions = new LinkedHashMap<>();
 
-  private final TokenBuckets begun;
-
-  UnvalidatedSessions(long nowUs) {
-    begun = new TokenBuckets(1, MAX_NEW_PER_SECOND, MAX_NEW_PER_SECOND, nowUs);
-  }
+  private final RateLimiter begun = new RateLimiter(MAX_NEW_PER_SECOND, MAX_NEW_PER_SECOND);
 
   void limit(int sessions) {
     limit = sessions;
   }
 
   void add(Session session, long nowUs) {
-    sessions.put(session, new Entry(nowUs, nowUs, begun.take(0, nowUs)));
+    sessions.put(session, new Entry(nowUs, nowUs, begun.takeOrOwe(nowUs)));
   }
 
   /** Removes a session that has ended. */
@@ -60,7 +57,7 @@ final class UnvalidatedSessions {
   void validated(Session session, long nowUs) {
     Entry entry = sessions.remove(session);
     if (entry != null && entry.hasToken && nowUs - entry.addedAtUs < SECOND_US) {
-      begun.giveBack(0);
+      begun.giveBack();
     }
   }
 
@@ -73,7 +70,7 @@ final class UnvalidatedSessions {
   }
 
   boolean isUnderPressure(long nowUs) {
-    return sessions.size() > limit / 2 || !begun.hasToken(0, nowUs);
+    return sessions.size() > limit / 2 || !begun.hasToken(nowUs);
   }
 
   /**

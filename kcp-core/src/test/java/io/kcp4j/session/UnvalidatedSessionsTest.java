@@ -159,7 +159,7 @@ class UnvalidatedSessionsTest {
 
   @Test
   void clientsThatARetryHasValidatedDoNotEndThePressure() {
-    UnvalidatedSessions sessions = new UnvalidatedSessions(0);
+    UnvalidatedSessions sessions = new UnvalidatedSessions();
     for (int i = 0; i < 1_000; i++) {
       sessions.add(driver.newSession(address(1), i), 0);
     }
@@ -173,7 +173,7 @@ class UnvalidatedSessionsTest {
 
   @Test
   void sessionsBeyondTheRateGiveNothingBackWhenTheyAreValidated() {
-    UnvalidatedSessions sessions = new UnvalidatedSessions(0);
+    UnvalidatedSessions sessions = new UnvalidatedSessions();
     List<Session> begun = new ArrayList<>();
     for (int i = 0; i < 1_000; i++) {
       begun.add(driver.newSession(address(1), i));
@@ -185,7 +185,7 @@ class UnvalidatedSessionsTest {
 
   @Test
   void oldestGivesWayIfNoneHoldsMemory() {
-    UnvalidatedSessions sessions = new UnvalidatedSessions(0);
+    UnvalidatedSessions sessions = new UnvalidatedSessions();
     Session first = driver.newSession(address(1), 1);
     sessions.add(first, 1_000);
     sessions.add(driver.newSession(address(1), 2), 2_000);
@@ -207,12 +207,12 @@ class UnvalidatedSessionsTest {
 
   @Test
   void attemptsAfterAQuietPeriodDoNotSufferFromTheFloodBefore() {
-    AttemptSampler sampler = new AttemptSampler(64, 64, 0);
+    AddressRateLimiter.Sampled sampler = new AddressRateLimiter.Sampled(64, 64, 0);
     for (int i = 0; i < 1_000; i++) {
-      sampler.choose(0);
+      sampler.tryTake(0);
     }
     for (int i = 0; i < 10; i++) {
-      assertTrue(sampler.choose(10_000_000), "attempt " + i);
+      assertTrue(sampler.tryTake(10_000_000), "attempt " + i);
     }
   }
 
@@ -284,12 +284,12 @@ class UnvalidatedSessionsTest {
 
   @Test
   void attemptsAreChosenAtRandomAndNotTheFirst() {
-    AttemptSampler sampler = new AttemptSampler(64, 64, 0);
+    AddressRateLimiter.Sampled sampler = new AddressRateLimiter.Sampled(64, 64, 0);
     int chosen = 0;
     int chosenOfTheLast = 0;
     for (int period = 0; period < 200; period++, nowUs += 100_000) {
       for (int i = 0; i < 1_000; i++) {
-        boolean isChosen = sampler.choose(nowUs);
+        boolean isChosen = sampler.tryTake(nowUs);
         chosen += isChosen ? 1 : 0;
         chosenOfTheLast += isChosen && i >= 500 ? 1 : 0;
       }

@@ -70,7 +70,7 @@ public final class SmuxSession {
     lifecycle = new StreamLifecycle(config, table, quota);
     control = lifecycle.control();
     output = lifecycle.output();
-    StreamAdmission admission = new StreamAdmission(config, memory, nowMs);
+    StreamAdmission admission = new StreamAdmission(config, memory);
     incoming = new IncomingFrames(this, listener, table, lifecycle, quota, admission, memory);
     reader = new FrameReader(config.version(), incoming);
     int shortestMs = Math.min(config.closeTimeoutMs(), config.stalledStreamMs());
