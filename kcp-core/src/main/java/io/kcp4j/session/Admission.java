@@ -44,7 +44,6 @@ final class Admission {
   private final PacketForwarder forwarder;
   private final Backlog backlog;
   private final UnvalidatedSessions unvalidated;
-  private final MemoryPressure pressure;
   private final AttemptDecider decider;
   private final Successors successors;
   private boolean acceptsOnProbe;
@@ -62,7 +61,6 @@ final class Admission {
       CandidatePaths candidates,
       PacketForwarder forwarder,
       UnvalidatedSessions unvalidated,
-      MemoryPressure pressure,
       AttemptDecider decider,
       Successors successors) {
     this.table = table;
@@ -75,7 +73,6 @@ final class Admission {
     this.forwarder = forwarder;
     this.backlog = new Backlog(context);
     this.unvalidated = unvalidated;
-    this.pressure = pressure;
     this.decider = decider;
     this.successors = successors;
   }
@@ -289,8 +286,8 @@ final class Admission {
 
   private void beginAdmitted(
       ByteBuf segments, int start, int nonceBytes, long nonce, boolean isValidated, long nowUs) {
-    if (!isValidated && !pressure.unvalidated.hasRoomForSession(segments.readableBytes(), nowUs)) {
-      pressure.unvalidated.makeRoom();
+    if (!isValidated && !unvalidated.hasRoomForSession(segments.readableBytes(), nowUs)) {
+      unvalidated.makeRoom();
       counters.add(KcpCounter.ACCEPT_REFUSED, 1);
       return;
     }
@@ -385,7 +382,7 @@ final class Admission {
       directory.validated();
     } else {
       session.charge();
-      evicted = evicted == null ? pressure.unvalidated.sessionToEvict(nowUs) : evicted;
+      evicted = evicted == null ? unvalidated.sessionToEvict(nowUs) : evicted;
       unvalidated.add(session, nowUs);
       if (incoming.isValidated()) {
         table.validated(session, nowUs);

@@ -25,10 +25,10 @@ final class ClosingSessions {
 
   private final SessionTable table;
   private final TimerWheel deadlines;
-  private final ClosingReclaim reclaim;
+  private final MemoryReclaim reclaim;
   private final Map<Session, TimerWheel.Timer> sessions = new LinkedHashMap<>();
 
-  ClosingSessions(SessionTable table, TimerWheel deadlines, ClosingReclaim reclaim) {
+  ClosingSessions(SessionTable table, TimerWheel deadlines, MemoryReclaim reclaim) {
     this.table = table;
     this.deadlines = deadlines;
     this.reclaim = reclaim;
@@ -92,7 +92,7 @@ final class ClosingSessions {
     Linger linger = new Linger(session, timeoutUs, endsAtUs);
     sessions.put(session, linger);
     linger.beginPart(nowUs);
-    reclaim.add(session, nowUs);
+    reclaim.addLingering(session, nowUs);
   }
 
   /** The owner of a session has closed it. */
@@ -108,7 +108,7 @@ final class ClosingSessions {
     TimerWheel.Timer timer = sessions.remove(session);
     if (timer != null) {
       deadlines.cancel(timer);
-      reclaim.remove(session);
+      reclaim.removeLingering(session);
     }
   }
 

@@ -45,6 +45,8 @@ final class MemoryPressure {
 
   private final SessionTable table;
   private final MemoryBudget budget;
+  private final UnvalidatedSessions unvalidated;
+  private final MemoryReclaim reclaim;
   private final MemoryReserve reserve;
 
   /** The validated sessions that wait, in the order in which they have asked. */
@@ -62,19 +64,16 @@ final class MemoryPressure {
   /** Whether one of those that had the reserve and have stalled has to end. */
   private boolean isEndDue;
 
-  final UnvalidatedReclaim unvalidated;
-  final ClosingReclaim closing;
-  private final NetworkReclaim reclaim;
-  private final SendReclaim sendReclaim;
-
-  MemoryPressure(SessionTable table, MemoryBudget budget, UnvalidatedSessions unvalidated) {
+  MemoryPressure(
+      SessionTable table,
+      MemoryBudget budget,
+      UnvalidatedSessions unvalidated,
+      MemoryReclaim reclaim) {
     this.table = table;
     this.budget = budget;
-    this.unvalidated = new UnvalidatedReclaim(table, budget, unvalidated);
+    this.unvalidated = unvalidated;
+    this.reclaim = reclaim;
     reserve = budget.limit().reserve();
-    reclaim = new NetworkReclaim(table, budget.limit().networkParts());
-    sendReclaim = new SendReclaim(table, budget);
-    closing = new ClosingReclaim(table, budget);
   }
 
   /**
@@ -121,16 +120,11 @@ final class MemoryPressure {
 
   /** Whether {@link #update} has anything to do. */
   boolean isActive() {
-    return unvalidated.isActive()
-        || !waiting.isEmpty()
-        || reclaim.isActive()
-        || sendReclaim.isActive()
-        || closing.isActive();
+    return !waiting.isEmpty();
   }
 
   /** To be called at the end of a batch of input, and once a second. User code may run. */
   void update(long nowUs) {
-    unvalidated.update(nowUs);
     if (waiting.isEmpty()) {
       isEndDue = false;
     } else if (nowUs - updatedAtUs >= waiting.size()) {
@@ -138,9 +132,6 @@ final class MemoryPressure {
       updatedAtUs = nowUs;
       updateWaits(nowUs);
     }
-    reclaim.update(nowUs);
-    sendReclaim.update(nowUs);
-    closing.update(nowUs);
   }
 
   private void updateWaits(long nowUs) {
@@ -154,7 +145,7 @@ final class MemoryPressure {
     if (waiting.values().stream().anyMatch(wait -> wait.isSending)) {
       budget.limit().networkParts().awaitSending(nowUs);
     }
-    closing.await(waiting.keySet(), nowUs);
+    reclaim.await(waiting.keySet(), nowUs);
     if (holder != null) {
       updateTurn(waiting.get(holder), nowUs);
     }

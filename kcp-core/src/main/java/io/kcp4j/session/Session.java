@@ -90,7 +90,7 @@ public final class Session extends FlushQueue.Entry {
   void charge() {
     if (kcp.memory().isUnvalidated()) {
       isCharged = true;
-      kcp.memory().charge(UnvalidatedReclaim.SESSION_BYTES);
+      kcp.memory().charge(UnvalidatedSessions.SESSION_BYTES);
     }
   }
 
@@ -119,7 +119,7 @@ public final class Session extends FlushQueue.Entry {
   void validatePath() {
     if (isCharged) {
       isCharged = false;
-      kcp.memory().release(UnvalidatedReclaim.SESSION_BYTES);
+      kcp.memory().release(UnvalidatedSessions.SESSION_BYTES);
     }
     path.validate();
     waitingToBeWritten(0);
@@ -615,7 +615,7 @@ public final class Session extends FlushQueue.Entry {
     waitingToBeWritten(0);
     if (isCharged) {
       isCharged = false;
-      kcp.memory().release(UnvalidatedReclaim.SESSION_BYTES);
+      kcp.memory().release(UnvalidatedSessions.SESSION_BYTES);
     }
   }
 

@@ -195,7 +195,7 @@ public final class SessionTable {
   public static final int MAX_OPEN_FAILURES_PER_SECOND = 1_000_000;
 
   /** What a session itself takes of the heap, approximately: objects, channel and pipeline. */
-  public static final int SESSION_BYTES = UnvalidatedReclaim.SESSION_BYTES;
+  public static final int SESSION_BYTES = UnvalidatedSessions.SESSION_BYTES;
 
   /** The default of {@link #unvalidatedLimit}. */
   public static final int DEFAULT_UNVALIDATED_LIMIT = UnvalidatedSessions.DEFAULT_LIMIT;
@@ -222,6 +222,7 @@ public final class SessionTable {
   private final FlushQueue flushQueue;
   private final KeepAliveSchedule keepAlives;
   private final UnvalidatedSessions unvalidated;
+  private final MemoryReclaim reclaim;
   private final MemoryPressure pressure;
   private final PacketForwarder forwarder;
   private final Successors successors;
@@ -288,8 +289,9 @@ public final class SessionTable {
         new StatelessResponder(
             handler, flushQueue, output, unprotected, maxDatagramBytes, counters);
     candidates = new CandidatePaths(this, index, responder, deadlines, counters);
-    unvalidated = new UnvalidatedSessions();
-    pressure = new MemoryPressure(this, context.budget(), unvalidated);
+    unvalidated = new UnvalidatedSessions(this, context.budget());
+    reclaim = new MemoryReclaim(this, context.budget(), counters);
+    pressure = new MemoryPressure(this, context.budget(), unvalidated, reclaim);
     networks =
         new SessionKey.Hash(context.budget().limit().networkParts().hashSeed(HashSeed.next()));
     pendingEnds = new PendingEnds(this, flushQueue);
@@ -307,7 +309,6 @@ public final class SessionTable {
             candidates,
             forwarder,
             unvalidated,
-            pressure,
             decider,
             successors);
     openBudget = new OpenBudget();
@@ -326,7 +327,7 @@ public final class SessionTable {
             pendingEnds,
             successors,
             this::validated);
-    closing = new ClosingSessions(this, deadlines, pressure.closing);
+    closing = new ClosingSessions(this, deadlines, reclaim);
     duplicates = new DuplicateSessions(this, counters);
   }
 
@@ -411,10 +412,6 @@ public final class SessionTable {
 
   AddressExcess addressExcess() {
     return directory.addressExcess();
-  }
-
-  KcpContext context() {
-    return context;
   }
 
   /** The wheel for the deadlines of sessions. */
@@ -636,7 +633,7 @@ public final class SessionTable {
 
   /** What waits to be written to peers whose addresses may be forged has changed. */
   void countWaiting(int bytes) {
-    pressure.unvalidated.countWaiting(bytes);
+    unvalidated.countWaiting(bytes);
   }
 
   /**
@@ -904,8 +901,10 @@ public final class SessionTable {
   /** Sessions that wait for memory get some, or others end for them, or for want of room. */
   private void relieve(long nowUs) {
     admission.giveWay(nowUs);
-    if (pressure.isActive()) {
+    if (unvalidated.isMemoryShort() || pressure.isActive() || reclaim.isActive()) {
+      unvalidated.reclaim(nowUs);
       pressure.update(nowUs);
+      reclaim.update(nowUs);
       flushQueue.flushPending(nowUs);
     }
   }

@@ -1,5 +1,6 @@
 package io.kcp4j.session;
 
+import io.kcp4j.MemoryBudget;
 import io.kcp4j.scheduling.RateLimiter;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
@@ -9,22 +10,43 @@ import java.util.Map;
  * The accepted sessions of a table whose paths are not validated, which may be those of forged
  * addresses. Their number is limited. Beyond half of the limit the table is under pressure, and so
  * it is if many have begun in a short time: honest clients are validated after a round trip.
+ *
+ * <p>Their memory is limited, too, to a share of that of all sessions: protocol.md 8.12. When the
+ * share is used up, the oldest session that holds some is evicted.
  */
 final class UnvalidatedSessions {
 
   static final int DEFAULT_LIMIT = 4096;
 
+  /** The memory of a session itself, approximately: its objects, channel and pipeline. */
+  static final int SESSION_BYTES = 6 * 1024;
+
   /**
-   * So many may begin in a second, and not be validated, before that is taken for a flood. During a
-   * flood they are spread over the second: peers would wait while a hundred begin at once.
+   * The sessions that may begin in a second, and not be validated, before that is taken for a
+   * flood. During a flood they are spread over the second: peers would wait while a hundred begin
+   * at once.
    */
   private static final int MAX_NEW_PER_SECOND = 128;
 
   private static final int SECOND_US = 1_000_000;
 
-  /** The search for a session to evict skips so many at most. */
+  /** The most sessions that the search for one to evict skips. */
   private static final int MAX_SKIPPED = 64;
 
+  /** Room for the segments of the largest first datagram, whatever their capacity. */
+  private static final int FIRST_DATAGRAM_BYTES = 2 * 1_500;
+
+  /**
+   * An unvalidated session is younger than this for the round trip that validates it. It is refused
+   * memory, so that its peer sends again, and does not end.
+   */
+  private static final long MIN_AGE_US = 200_000;
+
+  /** The most sessions that a search for one that holds memory looks at. */
+  private static final int MAX_SEARCHED = 64;
+
+  private final SessionTable table;
+  private final MemoryBudget budget;
   private int limit = DEFAULT_LIMIT;
 
   /**
@@ -37,6 +59,17 @@ final class UnvalidatedSessions {
   private final Map<Session, Entry> sessions = new LinkedHashMap<>();
 
   private final RateLimiter begun = new RateLimiter(MAX_NEW_PER_SECOND, MAX_NEW_PER_SECOND);
+
+  /** The bytes that wait to be written to the sessions. */
+  private long waitingBytes;
+
+  /** Whether a session has been refused memory. */
+  private boolean isShareUsedUp;
+
+  UnvalidatedSessions(SessionTable table, MemoryBudget budget) {
+    this.table = table;
+    this.budget = budget;
+  }
 
   void limit(int sessions) {
     limit = sessions;
@@ -93,22 +126,94 @@ final class UnvalidatedSessions {
     }
   }
 
+  // Memory
+
   /**
-   * The oldest session that holds more than {@code bytes}, or the oldest of all if none of the
-   * first {@code most} does; null if there is none that began before {@code beforeUs}.
+   * Whether there is room for a session that a peer begins, and for its first datagram, or {@link
+   * #sessionToEvict} makes room.
    */
-  Session oldestHolding(int bytes, int most, long beforeUs) {
+  boolean hasRoomForSession(int datagramBytes, long nowUs) {
+    if (!budget.hasUnvalidatedShare()) {
+      return true;
+    }
+    long missingBytes = SESSION_BYTES + 2L * datagramBytes - budget.unvalidatedRoomBytes();
+    Session evicted = missingBytes > 0 ? oldestHolding(nowUs) : null;
+    return missingBytes <= 0
+        || (evicted != null && evicted.kcp().memory().heldBytes() >= missingBytes);
+  }
+
+  /**
+   * The session that is evicted for one that begins now; null if none has to be, or can. What it
+   * holds is not left to other sessions first: they would use it up before the peer tries again.
+   */
+  Session sessionToEvict(long nowUs) {
+    boolean isShort =
+        budget.hasUnvalidatedShare() && budget.unvalidatedRoomBytes() < FIRST_DATAGRAM_BYTES;
+    return isShort ? oldestHolding(nowUs) : null;
+  }
+
+  /**
+   * Counts what waits to be written to peers whose addresses may be forged. Nobody asks whether
+   * there is room for it. It keeps no session from beginning, but some may be evicted.
+   */
+  void countWaiting(int bytes) {
+    waitingBytes += bytes;
+    isShareUsedUp |= isShareExceeded();
+  }
+
+  private boolean isShareExceeded() {
+    return !budget.hasUnvalidatedRoomBeside(waitingBytes);
+  }
+
+  /** A session has to be evicted. */
+  void makeRoom() {
+    isShareUsedUp = true;
+  }
+
+  /** Whether {@link #reclaim} has anything to do. */
+  boolean isMemoryShort() {
+    return isShareUsedUp;
+  }
+
+  /**
+   * Evicts sessions as long as their share of the memory is used up. To be called at the end of a
+   * batch of input, and once a second. User code may run.
+   */
+  void reclaim(long nowUs) {
+    if (isShareUsedUp) {
+      boolean evicts = evict(nowUs);
+      while (evicts && isShareExceeded()) {
+        evicts = evict(nowUs);
+      }
+      isShareUsedUp = isShareExceeded(); // By sessions that are too young.
+    }
+  }
+
+  /** Returns whether there was one to evict. */
+  private boolean evict(long nowUs) {
+    Session oldest = oldestHolding(nowUs);
+    if (oldest != null) {
+      table.evict(oldest, nowUs);
+    }
+    return oldest != null;
+  }
+
+  /**
+   * The oldest session that holds more than the session itself, or the oldest of all if none of the
+   * first does; null if all are too young.
+   */
+  Session oldestHolding(long nowUs) {
     Session oldest = null;
     int searched = 0;
     for (Map.Entry<Session, Entry> next : sessions.entrySet()) {
       Session session = next.getKey();
-      if (next.getValue().addedAtUs < beforeUs) {
-        if (session.heldBytes() > bytes) {
+      if (next.getValue().addedAtUs < nowUs - MIN_AGE_US) {
+        if (session.heldBytes() > SESSION_BYTES) {
           return session;
         }
         oldest = oldest == null ? session : oldest;
       }
-      if (++searched == most) {
+      if (++searched == MAX_SEARCHED) {
         break;
       }
     }

@@ -159,7 +159,7 @@ class MemoryPressureTest {
       }
     }
     assertTrue(crowd.mostBytes <= MIB / 8, "held " + crowd.mostBytes);
-    assertTrue(crowd.server.table.size() <= MIB / 8 / UnvalidatedReclaim.SESSION_BYTES);
+    assertTrue(crowd.server.table.size() <= MIB / 8 / UnvalidatedSessions.SESSION_BYTES);
     Crowd.Client honest = crowd.client(200_000).send(10);
     crowd.run(3_000);
     assertEquals(10, crowd.received.get(honest.address));
@@ -223,7 +223,7 @@ class MemoryPressureTest {
       crowd.run(1);
     }
     assertEquals(10, crowd.received.get(honest.address));
-    assertTrue(crowd.mostBytes <= MIB / 8 + UnvalidatedReclaim.SESSION_BYTES);
+    assertTrue(crowd.mostBytes <= MIB / 8 + UnvalidatedSessions.SESSION_BYTES);
   }
 
   // Real addresses

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kcp4j.KcpContext;
 import io.kcp4j.KcpCounter;
+import io.kcp4j.MemoryBudget;
 import io.kcp4j.Segment;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
@@ -159,7 +160,7 @@ class UnvalidatedSessionsTest {
 
   @Test
   void clientsThatARetryHasValidatedDoNotEndThePressure() {
-    UnvalidatedSessions sessions = new UnvalidatedSessions();
+    UnvalidatedSessions sessions = new UnvalidatedSessions(null, MemoryBudget.unlimited());
     for (int i = 0; i < 1_000; i++) {
       sessions.add(driver.newSession(address(1), i), 0);
     }
@@ -173,7 +174,7 @@ class UnvalidatedSessionsTest {
 
   @Test
   void sessionsBeyondTheRateGiveNothingBackWhenTheyAreValidated() {
-    UnvalidatedSessions sessions = new UnvalidatedSessions();
+    UnvalidatedSessions sessions = new UnvalidatedSessions(null, MemoryBudget.unlimited());
     List<Session> begun = new ArrayList<>();
     for (int i = 0; i < 1_000; i++) {
       begun.add(driver.newSession(address(1), i));
@@ -185,12 +186,12 @@ class UnvalidatedSessionsTest {
 
   @Test
   void oldestGivesWayIfNoneHoldsMemory() {
-    UnvalidatedSessions sessions = new UnvalidatedSessions();
+    UnvalidatedSessions sessions = new UnvalidatedSessions(null, MemoryBudget.unlimited());
     Session first = driver.newSession(address(1), 1);
     sessions.add(first, 1_000);
     sessions.add(driver.newSession(address(1), 2), 2_000);
-    assertSame(first, sessions.oldestHolding(6_000, 64, 10_000));
-    assertNull(sessions.oldestHolding(6_000, 64, 1_000), "it is too young");
+    assertSame(first, sessions.oldestHolding(210_000));
+    assertNull(sessions.oldestHolding(201_000), "it is too young");
   }
 
   @Test

@@ -5,11 +5,12 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.sun.management.ThreadMXBean;
 import io.kcp4j.Delivery;
 import io.kcp4j.KcpConfig;
+import io.kcp4j.KcpCounters;
 import java.lang.management.ManagementFactory;
 import org.junit.jupiter.api.Test;
 
-/** {@link SendReclaim}: what it costs. That sessions end is in {@link HoardingNetworksTest}. */
-class SendReclaimTest {
+/** {@link MemoryReclaim}: what it costs. That sessions end is in {@link HoardingNetworksTest}. */
+class MemoryReclaimTest {
 
   private static final int UPDATES = 1_000;
 
@@ -17,7 +18,7 @@ class SendReclaimTest {
   @Test
   void sessionsAreLookedAtOnceInAPeriod() {
     Crowd crowd = new Crowd(1 << 20, KcpConfig.builder().delivery(Delivery.STREAM).build());
-    SendReclaim reclaim = new SendReclaim(crowd.server.table, crowd.budget);
+    MemoryReclaim reclaim = new MemoryReclaim(crowd.server.table, crowd.budget, new KcpCounters());
     crowd.budget.limit().networkParts().awaitSending(crowd.nowUs);
     reclaim.update(crowd.nowUs);
     var threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
