@@ -4,7 +4,7 @@ import io.kcp4j.CloseReason;
 import io.kcp4j.KcpContext;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpCounters;
-import io.kcp4j.session.AttemptDecider.Decision;
+import io.kcp4j.session.AttemptFilter.Decision;
 import io.netty.buffer.ByteBuf;
 import java.net.InetSocketAddress;
 
@@ -18,7 +18,7 @@ import java.net.InetSocketAddress;
  *
  * <p>A flood of first packets from forged addresses would fill the table with sessions that nobody
  * uses. Under the pressure of many sessions that are not validated, attempts pass a {@link
- * PressureFilter}, and the oldest of these sessions gives way to a new one.
+ * AttemptFilter}, and the oldest of these sessions gives way to a new one.
  *
  * <p>Under an AEAD, a first packet with the conversation id of an earlier one may be a replay. Its
  * sender's address is validated before a session begins: {@link ReplayFilter}.
@@ -44,7 +44,7 @@ final class Admission {
   private final PacketForwarder forwarder;
   private final Backlog backlog;
   private final UnvalidatedSessions unvalidated;
-  private final AttemptDecider decider;
+  private final AttemptFilter filter;
   private final Successors successors;
   private boolean acceptsOnProbe;
 
@@ -61,7 +61,7 @@ final class Admission {
       CandidatePaths candidates,
       PacketForwarder forwarder,
       UnvalidatedSessions unvalidated,
-      AttemptDecider decider,
+      AttemptFilter filter,
       Successors successors) {
     this.table = table;
     this.handler = handler;
@@ -73,7 +73,7 @@ final class Admission {
     this.forwarder = forwarder;
     this.backlog = new Backlog(context);
     this.unvalidated = unvalidated;
-    this.decider = decider;
+    this.filter = filter;
     this.successors = successors;
   }
 
@@ -83,7 +83,7 @@ final class Admission {
 
   /** Releases what is held under pressure, if there is none. To be called once a second. */
   void sweep(long nowUs) {
-    decider.sweep(nowUs);
+    filter.sweep(nowUs);
   }
 
   /**
@@ -131,7 +131,7 @@ final class Admission {
       receiveOfClosed(closed, segments, start, nonceBytes, nowUs);
       return;
     }
-    switch (FirstDatagram.classify(segments)) {
+    switch (FirstPacket.classify(segments)) {
       case BEGINS -> begin(segments, start, nonceBytes, nowUs);
       case PROBES -> receiveProbe(remote, segments, start, nonceBytes, nowUs);
       case NOT_KCP -> {
@@ -140,7 +140,7 @@ final class Admission {
         handler.mismatched(KcpCounter.NOT_KCP, remote);
       }
       case OTHER -> {
-        if (!decider.receiveChallengeAck(segments, nowUs)) {
+        if (!filter.receiveChallengeAck(key, segments, nowUs)) {
           counters.add(KcpCounter.UNKNOWN_SESSION, 1);
           receiveMessage(segments, start, nonceBytes, nowUs);
         }
@@ -155,7 +155,7 @@ final class Admission {
       if (!isAccepting(key.remote(), nowUs)) {
         refuse(segments, nowUs);
       } else if (successors.isAdmitted(key, closed.incarnation(), segments, nowUs)) {
-        long nonce = decider.hashOfNonce(segments, start, nonceBytes);
+        long nonce = filter.hashOfNonce(segments, start, nonceBytes);
         beginAdmitted(segments, start, nonceBytes, nonce, true, nowUs);
       }
       return;
@@ -252,7 +252,7 @@ final class Admission {
       counters.add(KcpCounter.ACCEPT_REFUSED, 1);
       return;
     }
-    long nonce = decider.hashOfNonce(segments, start, nonceBytes);
+    long nonce = filter.hashOfNonce(segments, start, nonceBytes);
     Decision decision = decide(segments, nonce, nowUs);
     switch (decision) {
       case DEFER -> counters.add(KcpCounter.ACCEPT_DEFERRED, 1);
@@ -271,17 +271,30 @@ final class Admission {
    * @param nonce the hash of its packet's nonce, 0 if no AEAD has opened the packet
    */
   private Decision decide(ByteBuf segments, long nonce, long nowUs) {
-    boolean mayBeReplay = nonce != 0 && decider.mayBeReplay(nonce, nowUs);
+    boolean mayBeReplay = nonce != 0 && mayBeReplay(nonce, nowUs);
     boolean isFull = mayEvict() && !directory.hasRoom();
     if (!mayBeReplay && !isFull && !unvalidated.isUnderPressure(nowUs)) {
       return Decision.ADMIT;
     }
-    if (!isAccepting(index.lastKey().remote(), nowUs)) {
+    SessionKey key = index.lastKey();
+    if (!isAccepting(key.remote(), nowUs)) {
       return Decision.REFUSE;
     }
-    return mayBeReplay
-        ? decider.decideOnReplay(segments, nonce, nowUs)
-        : decider.decideUnderPressure(segments, nowUs);
+    if (!mayBeReplay) {
+      return filter.decideUnderPressure(key, segments, nowUs);
+    }
+    boolean hasBegun = directory.authenticated().isBegunBy(key.conv(), nonce);
+    return filter.decideOnReplay(key, segments, nonce, hasBegun, nowUs);
+  }
+
+  /**
+   * Whether a first packet has the conversation id of an earlier one or of a session that lives, or
+   * has begun a session before. Remembers the conversation id.
+   */
+  private boolean mayBeReplay(long nonce, long nowUs) {
+    int conv = index.lastKey().conv();
+    boolean isOfSession = directory.authenticated().contains(conv); // Before the filter: see end.
+    return filter.mayBeReplay(conv, nonce, nowUs) || isOfSession;
   }
 
   private void beginAdmitted(
@@ -291,7 +304,7 @@ final class Admission {
       counters.add(KcpCounter.ACCEPT_REFUSED, 1);
       return;
     }
-    if (nonce != 0 && decider.addNonce(nonce, nowUs)) {
+    if (nonce != 0 && filter.addNonce(nonce, nowUs)) {
       counters.add(KcpCounter.REPLAYED, 1); // Another socket has just received it.
       return;
     }
@@ -307,7 +320,7 @@ final class Admission {
     }
     candidates.forget(key);
     FirstPacket first = FirstPacket.read(segments, start, nonce);
-    begun = new Incoming(this, key, isValidated, first, FirstOffer.read(segments));
+    begun = new Incoming(this, key, isValidated, first, FirstPacket.Offer.read(segments));
     backlog.add(begun);
   }
 
@@ -321,7 +334,7 @@ final class Admission {
         && handler.isAccepting(client.remote(), client.conv())) {
       reason = FULL;
     }
-    responder.refuse(client, FirstOffer.read(segments), reason, nowUs);
+    responder.refuse(client, FirstPacket.Offer.read(segments), reason, nowUs);
   }
 
   /** Counts a session, if there is room for it, or another can give way. */

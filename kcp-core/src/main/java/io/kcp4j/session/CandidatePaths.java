@@ -48,7 +48,7 @@ final class CandidatePaths {
   private final Set<Session> moving = new HashSet<>();
 
   /** Null until an address has been challenged. */
-  private RetryTokens challenges;
+  private AddressValidation.RetryTokens challenges;
 
   CandidatePaths(
       SessionTable table,
@@ -95,9 +95,9 @@ final class CandidatePaths {
     return validated.size() == MAX_PATHS || moving.contains(session);
   }
 
-  private RetryTokens challenges() {
+  private AddressValidation.RetryTokens challenges() {
     if (challenges == null) {
-      challenges = new RetryTokens();
+      challenges = new AddressValidation.RetryTokens();
     }
     return challenges;
   }

@@ -24,7 +24,7 @@ public final class Incoming {
   private final FirstPacket first;
 
   /** Null if the client has not offered the extension. */
-  private final FirstOffer offer;
+  private final FirstPacket.Offer offer;
 
   private final List<ByteBuf> packets = new ArrayList<>(1);
 
@@ -39,7 +39,7 @@ public final class Incoming {
       SessionKey key,
       boolean isValidated,
       FirstPacket first,
-      FirstOffer offer) {
+      FirstPacket.Offer offer) {
     this.admission = admission;
     this.key = key;
     this.isValidated = isValidated;
@@ -125,7 +125,7 @@ public final class Incoming {
   }
 
   /** What the client has offered, or null. */
-  FirstOffer offer() {
+  FirstPacket.Offer offer() {
     return offer;
   }
 

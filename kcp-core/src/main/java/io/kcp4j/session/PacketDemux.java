@@ -163,9 +163,9 @@ final class PacketDemux {
     if (fecType(packet) == FecPacket.DATA && isSizeTrue(packet)) {
       packet.readerIndex(start + FecPacket.DATA_HEADER_BYTES);
     }
-    FirstDatagram first = FirstDatagram.classify(packet);
+    FirstPacket.Kind kind = FirstPacket.classify(packet);
     packet.readerIndex(start);
-    return first == FirstDatagram.BEGINS || first == FirstDatagram.PROBES;
+    return kind == FirstPacket.Kind.BEGINS || kind == FirstPacket.Kind.PROBES;
   }
 
   /** The type of an FEC packet, or another number for plain segments. */

@@ -296,8 +296,9 @@ public final class SessionTable {
         new SessionKey.Hash(context.budget().limit().networkParts().hashSeed(HashSeed.next()));
     pendingEnds = new PendingEnds(this, flushQueue);
     forwarder = new PacketForwarder(index, counters);
-    AttemptDecider decider = new AttemptDecider(index, directory, responder, context.budget());
-    successors = new Successors(handler, decider, pendingEnds);
+    AttemptFilter filter =
+        new AttemptFilter(responder, () -> directory.replayFilter(context.budget()));
+    successors = new Successors(handler, filter, pendingEnds);
     admission =
         new Admission(
             this,
@@ -309,7 +310,7 @@ public final class SessionTable {
             candidates,
             forwarder,
             unvalidated,
-            decider,
+            filter,
             successors);
     openBudget = new OpenBudget();
     deferred = new DeferredPackets(context);

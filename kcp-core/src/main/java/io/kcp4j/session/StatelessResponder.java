@@ -4,6 +4,9 @@ import io.kcp4j.CloseReason;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpCounters;
 import io.kcp4j.Segment;
+import io.kcp4j.scheduling.RateLimiter;
+import io.kcp4j.session.AddressRateLimiter.Sampled;
+import io.kcp4j.session.AddressRateLimiter.Scope;
 import io.netty.buffer.ByteBuf;
 import java.net.InetSocketAddress;
 
@@ -30,7 +33,7 @@ final class StatelessResponder {
   private ResetTokens tokens;
 
   /** Null until a query has come. */
-  private QueryBudget queries;
+  private AnswerLimits limits;
 
   StatelessResponder(
       SessionTable.Handler handler,
@@ -92,7 +95,7 @@ final class StatelessResponder {
    * @param offer what the client has offered; nothing is sent if it is null
    * @param reason what the client is told; nothing is sent if it is null
    */
-  void refuse(SessionKey client, FirstOffer offer, CloseReason reason, long nowUs) {
+  void refuse(SessionKey client, FirstPacket.Offer offer, CloseReason reason, long nowUs) {
     if (offer == null || reason == null || !hasExtension()) {
       return;
     }
@@ -103,7 +106,7 @@ final class StatelessResponder {
     int roomBytes = offer.datagramBytes() - Segment.HEADER_BYTES - leastBytes;
     if (roomBytes < 0
         || !handler.isOutputWritable()
-        || !queries(nowUs).takeForUnknown(client.remote(), nowUs)) {
+        || !limits(nowUs).takeForUnknown(client.remote(), nowUs)) {
       return;
     }
     byte[] text = ExtensionMessage.ReasonItem.text(reason, roomBytes);
@@ -126,7 +129,7 @@ final class StatelessResponder {
     if (!isAnswerExpected(segments)
         || !mayAnswer(segments, bytes)
         || !session.takeAnswer(nowUs)
-        || !queries(nowUs).takeForEnded(nowUs)) {
+        || !limits(nowUs).takeForEnded(nowUs)) {
       return;
     }
     ByteBuf out = beginMessage(peer, WINDOW, 0, bytes);
@@ -170,7 +173,7 @@ final class StatelessResponder {
   void answerQuery(SessionKey client, ByteBuf segments, int query, long nowUs) {
     ExtensionMessage.Echo echo = ExtensionMessage.Echo.read(segments, query);
     if (mayAnswer(segments, resetBytes(echo))
-        && queries(nowUs).takeForUnknown(client.remote(), nowUs)) {
+        && limits(nowUs).takeForUnknown(client.remote(), nowUs)) {
       int una = ExtensionMessage.queryUna(segments, query);
       reset(client, una, ExtensionMessage.longValue(segments, query), echo);
     }
@@ -214,7 +217,7 @@ final class StatelessResponder {
             + ExtensionMessage.itemBytes(ExtensionMessage.TOKEN)
             + ExtensionMessage.itemBytes(ExtensionMessage.PATH_CHALLENGE)
             + ExtensionMessage.Echo.bytes(echo);
-    if (!mayAnswer(segments, bytes) || !queries(nowUs).takeForSession(nowUs)) {
+    if (!mayAnswer(segments, bytes) || !limits(nowUs).takeForSession(nowUs)) {
       return false;
     }
     ByteBuf out = beginMessage(client, 0, ExtensionMessage.queryUna(segments, query), bytes);
@@ -240,11 +243,11 @@ final class StatelessResponder {
     return segments.readableBytes() >= Segment.HEADER_BYTES + bytes && handler.isOutputWritable();
   }
 
-  private QueryBudget queries(long nowUs) {
-    if (queries == null) {
-      queries = new QueryBudget(new SessionKey.Hash(), nowUs);
+  private AnswerLimits limits(long nowUs) {
+    if (limits == null) {
+      limits = new AnswerLimits(new SessionKey.Hash(), nowUs);
     }
-    return queries;
+    return limits;
   }
 
   private ByteBuf begin(InetSocketAddress remote, int bytes) {
@@ -255,5 +258,50 @@ final class StatelessResponder {
   private void end() {
     output.end();
     flushQueue.onOutput();
+  }
+
+  /**
+   * Limits the answers to queries: protocol.md 13.5.3. Anybody can send queries that name no
+   * session, so queries that name one of the table, by its 64 random bits, have a limit of their
+   * own. Of the others, those that are more than the part of their network have another limit than
+   * the rest.
+   */
+  static final class AnswerLimits {
+
+    private static final int PER_SECOND = 1_000;
+
+    /** The part of a network is this part of a limit. */
+    private static final int NETWORK_PART = 16;
+
+    private static final int NETWORK_BUCKETS = 1_024;
+
+    private final RateLimiter known = new RateLimiter(PER_SECOND, PER_SECOND);
+    private final RateLimiter ended = new RateLimiter(PER_SECOND, PER_SECOND);
+    private final AddressRateLimiter networks;
+    private final Sampled withinParts;
+    private final Sampled beyondParts;
+
+    AnswerLimits(SessionKey.Hash hash, long nowUs) {
+      int part = PER_SECOND / NETWORK_PART;
+      networks = new AddressRateLimiter(Scope.NETWORK, NETWORK_BUCKETS, part, part, hash);
+      withinParts = new Sampled(PER_SECOND, PER_SECOND, nowUs);
+      beyondParts = new Sampled(PER_SECOND, PER_SECOND, nowUs);
+    }
+
+    /** Whether to answer a query that names a session of the table. */
+    boolean takeForSession(long nowUs) {
+      return known.tryTake(nowUs);
+    }
+
+    /** Whether to answer a datagram of a session that has ended here. */
+    boolean takeForEnded(long nowUs) {
+      return ended.tryTake(nowUs);
+    }
+
+    /** Whether to answer a query that names no session of the table. */
+    boolean takeForUnknown(InetSocketAddress remote, long nowUs) {
+      boolean isWithinPart = networks.tryTake(remote, nowUs);
+      return (isWithinPart ? withinParts : beyondParts).tryTake(nowUs);
+    }
   }
 }

@@ -12,13 +12,13 @@ import java.net.InetSocketAddress;
 final class Successors {
 
   private final SessionTable.Handler handler;
-  private final AttemptDecider decider;
+  private final AttemptFilter filter;
   private final PendingEnds pendingEnds;
   private boolean hasReplaced;
 
-  Successors(SessionTable.Handler handler, AttemptDecider decider, PendingEnds pendingEnds) {
+  Successors(SessionTable.Handler handler, AttemptFilter filter, PendingEnds pendingEnds) {
     this.handler = handler;
-    this.decider = decider;
+    this.filter = filter;
     this.pendingEnds = pendingEnds;
   }
 
@@ -35,8 +35,7 @@ final class Successors {
    * @param predecessor the incarnation of the client before
    */
   boolean isAdmitted(SessionKey client, int predecessor, ByteBuf segments, long nowUs) {
-    return decider.admitsSuccessor(client, predecessor, segments, nowUs)
-        && FirstDatagram.classify(segments) == FirstDatagram.BEGINS;
+    return filter.admitsSuccessor(client, predecessor, segments, nowUs);
   }
 
   /** Takes in a datagram with such an offer, which has arrived for a session that lives. */

@@ -404,7 +404,7 @@ class RetryTest {
 
   @Test
   void answerOfAChallengeAdmitsOnceAndForAShortTime() {
-    AnsweredChallenges answered = new AnsweredChallenges();
+    AddressValidation.AnsweredChallenges answered = new AddressValidation.AnsweredChallenges();
     SessionKey key = new SessionKey(new InetSocketAddress(NetUtil.LOCALHOST4, 1), 7);
     SessionKey other = new SessionKey(new InetSocketAddress(NetUtil.LOCALHOST4, 1), 8);
     assertFalse(answered.remove(key, 0));
@@ -418,7 +418,7 @@ class RetryTest {
 
   @Test
   void timestampIsValidForItsClientAndForAShortTime() {
-    RetryTokens tokens = new RetryTokens();
+    AddressValidation.RetryTokens tokens = new AddressValidation.RetryTokens();
     SessionKey key = new SessionKey(new InetSocketAddress(NetUtil.LOCALHOST4, 1), 7);
     int ts = tokens.timestamp(key, 0);
     assertTrue(tokens.isTimestamp(key, ts, 15_999_999));
@@ -428,7 +428,7 @@ class RetryTest {
 
   @Test
   void tokenIsValidForItsClientAndForAShortTime() {
-    RetryTokens tokens = new RetryTokens();
+    AddressValidation.RetryTokens tokens = new AddressValidation.RetryTokens();
     InetSocketAddress remote = new InetSocketAddress(NetUtil.LOCALHOST4, 1);
     SessionKey key = new SessionKey(remote, 7);
     long token = tokens.of(key, 0, 0);
@@ -442,6 +442,6 @@ class RetryTest {
     InetSocketAddress otherHost = new InetSocketAddress("127.0.0.2", 1);
     assertFalse(tokens.isValid(new SessionKey(otherHost, 7), 0, token, 0));
     assertFalse(tokens.isValid(key, 1, token, 0), "of another predecessor");
-    assertFalse(new RetryTokens().isValid(key, 0, token, 0));
+    assertFalse(new AddressValidation.RetryTokens().isValid(key, 0, token, 0));
   }
 }

@@ -405,7 +405,7 @@ class UnvalidatedSessionsTest {
 
   @Test
   void attemptsOfManyPeersAreToldApart() {
-    AttemptFilter filter = new AttemptFilter(0);
+    AttemptFilter.RepeatFilter filter = new AttemptFilter.RepeatFilter(0);
     int taken = 0;
     for (int i = 0; i < 200_000; i++) {
       SessionKey key = new SessionKey(address(1 + i % 60_000), i);

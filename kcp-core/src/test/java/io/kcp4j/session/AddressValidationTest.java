@@ -9,11 +9,13 @@ import java.net.InetSocketAddress;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
-class AnsweredChallengesTest {
+/** {@link AddressValidation}: the clients that have answered a challenge. */
+class AddressValidationTest {
 
   private static final int CLIENTS = 100;
 
-  private final AnsweredChallenges answered = new AnsweredChallenges();
+  private final AddressValidation.AnsweredChallenges answered =
+      new AddressValidation.AnsweredChallenges();
 
   private static SessionKey client(int number) {
     return new SessionKey(new InetSocketAddress(NetUtil.intToIpAddress(number), 5), number);

@@ -6,10 +6,11 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import org.junit.jupiter.api.Test;
 
-/** Which queries are answered: protocol.md 13.5.3. */
-class QueryBudgetTest {
+/** {@link StatelessResponder}: which queries are answered: protocol.md 13.5.3. */
+class StatelessResponderTest {
 
-  private final QueryBudget budget = new QueryBudget(new SessionKey.Hash(1), 0);
+  private final StatelessResponder.AnswerLimits limits =
+      new StatelessResponder.AnswerLimits(new SessionKey.Hash(1), 0);
   private long nowUs;
   private int sent;
 
@@ -18,7 +19,7 @@ class QueryBudgetTest {
     int answered = 0;
     for (int i = 0; i < 20 * ms; i++) {
       nowUs += 50;
-      answered += budget.takeForUnknown(Crowd.address(256 * (sent++ % networks), 9), nowUs) ? 1 : 0;
+      answered += limits.takeForUnknown(Crowd.address(256 * (sent++ % networks), 9), nowUs) ? 1 : 0;
     }
     return answered;
   }
@@ -27,10 +28,10 @@ class QueryBudgetTest {
   void queriesThatNameASessionHaveABudgetOfTheirOwn() {
     flood(1_000, 1);
     for (int i = 0; i < 1_000; i++) {
-      assertTrue(budget.takeForSession(nowUs));
+      assertTrue(limits.takeForSession(nowUs));
     }
-    assertFalse(budget.takeForSession(nowUs));
-    assertTrue(budget.takeForEnded(nowUs));
+    assertFalse(limits.takeForSession(nowUs));
+    assertTrue(limits.takeForEnded(nowUs));
   }
 
   @Test
@@ -38,7 +39,7 @@ class QueryBudgetTest {
     flood(1_000, 1);
     for (int i = 0; i < 20; i++) {
       flood(50, 1);
-      assertTrue(budget.takeForUnknown(Crowd.address(256 * (10 + i), 9), nowUs), "client " + i);
+      assertTrue(limits.takeForUnknown(Crowd.address(256 * (10 + i), 9), nowUs), "client " + i);
     }
   }
 
@@ -48,7 +49,7 @@ class QueryBudgetTest {
     int answered = 0;
     for (int i = 0; i < 400; i++) {
       flood(50, 16_384);
-      answered += budget.takeForUnknown(Crowd.address(256 * 20_000, 9), nowUs) ? 1 : 0;
+      answered += limits.takeForUnknown(Crowd.address(256 * 20_000, 9), nowUs) ? 1 : 0;
     }
     assertTrue(answered >= 5 && answered <= 40, answered + " of 400, of 20 expected");
   }
@@ -64,7 +65,7 @@ class QueryBudgetTest {
   void allOfAFewClientsOfOneNetworkAreAnswered() {
     int answered = 0;
     for (int i = 0; i < 300; i++) {
-      answered += budget.takeForUnknown(Crowd.address(i % 256, 9), nowUs) ? 1 : 0;
+      answered += limits.takeForUnknown(Crowd.address(i % 256, 9), nowUs) ? 1 : 0;
     }
     assertEquals(300, answered);
   }
