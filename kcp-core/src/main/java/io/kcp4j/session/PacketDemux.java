@@ -7,8 +7,6 @@ import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpCounters;
 import io.kcp4j.Origin;
 import io.kcp4j.Segment;
-import io.kcp4j.crypto.PacketBatch;
-import io.kcp4j.crypto.PacketCipher;
 import io.kcp4j.crypto.PacketKey;
 import io.kcp4j.fec.FecPacket;
 import io.netty.buffer.ByteBuf;
@@ -16,19 +14,13 @@ import java.net.InetSocketAddress;
 import java.util.function.ObjLongConsumer;
 
 /**
- * Opens packets, tells segments, FEC data, parity and unreliable datagrams apart, and gives each to
- * its session. Packets of no session go to {@link Admission}.
+ * Tells segments, FEC data, parity and unreliable datagrams apart, and gives each to its session.
+ * Packets of no session go to {@link Admission}.
  */
 final class PacketDemux {
 
   /** All data of a group have the conv at one place, and so has their parity: protocol.md 11.2. */
   private static final int PARITY_CONV_OFFSET = FecPacket.DATA_HEADER_BYTES;
-
-  /**
-   * The least that a packet with any effect has after opening: the headers of an unreliable
-   * datagram, or parity up to the conv. Plain segments are longer.
-   */
-  private static final int MIN_PACKET_BYTES = FecPacket.DATA_HEADER_BYTES + Integer.BYTES;
 
   private final SessionTable.Handler handler;
   private final KcpCounters counters;
@@ -36,55 +28,36 @@ final class PacketDemux {
   private final Admission admission;
   private final FlushQueue flushQueue;
   private final ObjLongConsumer<Session> onValidated;
-  private final OpenBudget openBudget;
   private final MemoryPressure pressure;
-  private final DeferredPackets deferred;
   private final PendingEnds pendingEnds;
   private final Successors successors;
-  private final PacketBatch opening = new PacketBatch();
-  private PacketCipher cipher;
 
   /** What the cipher has added to each packet, in bytes. */
   private final int cipherBytes;
-
-  /** See {@link #openedNonceBytes()}. */
-  private int openedNonceBytes;
-
-  /** See {@link #takeOpenedKey}. */
-  private PacketKey openedKey;
 
   private long packetsOfSessions;
 
   PacketDemux(
       SessionTable.Handler handler,
       KcpContext context,
-      PacketCipher cipher,
+      int cipherBytes,
       SessionIndex index,
       Admission admission,
       FlushQueue flushQueue,
-      OpenBudget openBudget,
       MemoryPressure pressure,
-      DeferredPackets deferred,
       PendingEnds pendingEnds,
       Successors successors,
       ObjLongConsumer<Session> onValidated) {
     this.handler = handler;
     this.counters = context.total();
-    this.cipher = cipher;
-    this.cipherBytes = cipher.headroom() + cipher.tailroom();
+    this.cipherBytes = cipherBytes;
     this.index = index;
     this.admission = admission;
     this.flushQueue = flushQueue;
-    this.openBudget = openBudget;
     this.pressure = pressure;
-    this.deferred = deferred;
     this.pendingEnds = pendingEnds;
     this.successors = successors;
     this.onValidated = onValidated;
-  }
-
-  void cipher(PacketCipher cipher) {
-    this.cipher = cipher;
   }
 
   /** How many packets have been for a session of this table. */
@@ -92,113 +65,22 @@ final class PacketDemux {
     return packetsOfSessions;
   }
 
-  /**
-   * Opens a datagram in place. Too many packets from the address of a validated session that no key
-   * opens may have another source: then a copy of the datagram waits for the end of the batch, when
-   * {@link #openDeferred} opens it.
-   *
-   * @return false if the datagram is not open; it is counted unless it waits
-   */
-  boolean open(InetSocketAddress remote, ByteBuf datagram, long nowUs) {
-    if (cipher.isUnencrypted()) {
-      return true;
-    }
-    if (!openBudget.isLeft(remote, nowUs)) {
-      if (index.isValidated(remote, nowUs)) {
-        return !deferred.add(remote, datagram) && openDeferred(remote, datagram, nowUs);
-      }
-      counters.add(KcpCounter.OPEN_SKIPPED, 1);
-      return false;
-    }
-    opening.reset(datagram).add(datagram.readerIndex(), datagram.writerIndex());
-    cipher.open(opening, MIN_PACKET_BYTES, remote);
-    if (opening.isRefused(0)) {
-      openBudget.failed(remote, nowUs);
-    }
-    return endOpening(remote, datagram);
-  }
-
-  /**
-   * Opens a datagram in place that comes from the address of a validated session, by the key that
-   * has opened the last one of its sessions that could not be a replay.
-   *
-   * @return false, and counts the datagram, if it is not open
-   */
-  boolean openDeferred(InetSocketAddress remote, ByteBuf datagram, long nowUs) {
-    if (!openBudget.isLeftForValidated(nowUs)) {
-      counters.add(KcpCounter.OPEN_SKIPPED, 1);
-      return false;
-    }
-    opening.reset(datagram).add(datagram.readerIndex(), datagram.writerIndex());
-    cipher.openWithKey(opening, MIN_PACKET_BYTES, remote, index.packetKey(remote));
-    if (opening.isRefused(0)) {
-      openBudget.failedForValidated(nowUs);
-    }
-    return endOpening(remote, datagram);
-  }
-
-  private boolean endOpening(InetSocketAddress remote, ByteBuf datagram) {
-    if (opening.isRefused(0)) {
-      countOpenFailed(remote, datagram);
-      return false;
-    }
-    openedNonceBytes = opening.nonceBytes(0);
-    openedKey = opening.key(0);
-    datagram.setIndex(opening.start(0), opening.end(0));
-    return true;
-  }
-
-  private void countOpenFailed(InetSocketAddress remote, ByteBuf packet) {
-    counters.add(KcpCounter.OPEN_FAILED, 1);
-    boolean unsealed = isUnsealed(packet);
-    if (unsealed) {
-      counters.add(KcpCounter.UNSEALED, 1);
-    }
-    handler.mismatched(unsealed ? KcpCounter.UNSEALED : KcpCounter.OPEN_FAILED, remote);
-  }
-
-  /** Whether a packet that no key opens would begin a session if it were not to be sealed. */
-  private static boolean isUnsealed(ByteBuf packet) {
-    int start = packet.readerIndex();
-    if (fecType(packet) == FecPacket.DATA && isSizeTrue(packet)) {
-      packet.readerIndex(start + FecPacket.DATA_HEADER_BYTES);
-    }
-    FirstPacket.Kind kind = FirstPacket.classify(packet);
-    packet.readerIndex(start);
-    return kind == FirstPacket.Kind.BEGINS || kind == FirstPacket.Kind.PROBES;
-  }
-
   /** The type of an FEC packet, or another number for plain segments. */
-  private static int fecType(ByteBuf packet) {
+  static int fecType(ByteBuf packet) {
     return packet.readableBytes() < FecPacket.HEADER_BYTES
         ? 0
         : FecPacket.type(packet, packet.readerIndex());
   }
 
   /** Whether the size field of a data or out-of-band packet is right. */
-  private static boolean isSizeTrue(ByteBuf packet) {
+  static boolean isSizeTrue(ByteBuf packet) {
     int bytes = packet.readableBytes();
     return bytes >= FecPacket.DATA_HEADER_BYTES
         && FecPacket.size(packet, packet.readerIndex()) == bytes - FecPacket.HEADER_BYTES;
   }
 
   /**
-   * How many bytes before the packet that {@link #open} has opened are its nonce; 0 if the cipher
-   * that has opened it is no AEAD.
-   */
-  int openedNonceBytes() {
-    return openedNonceBytes;
-  }
-
-  /** The key that has opened the packet that {@link #open} has opened; null after that. */
-  PacketKey takeOpenedKey() {
-    PacketKey key = openedKey;
-    openedKey = null;
-    return key;
-  }
-
-  /**
-   * Takes in an opened packet. The buffer stays the caller's.
+   * Takes in a decrypted packet. The buffer stays the caller's.
    *
    * @param nonceBytes those of the nonce before the packet, 0 if it was opened by no AEAD
    * @param key that has opened it; null if it is not known

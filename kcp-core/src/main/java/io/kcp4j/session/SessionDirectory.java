@@ -10,10 +10,10 @@ import java.util.concurrent.atomic.AtomicReference;
 
 /**
  * What the session tables of one endpoint share: the limit on the number of sessions, the {@link
- * AddressExcess}, the {@link ReplayFilter}, the {@link AuthenticatedSessions} and, where there are
- * several tables, which table each session key belongs to. Thread-safe, since the tables may be on
- * different threads. Tables use it when sessions begin and end, and for packets that belong to none
- * of their own sessions.
+ * Path.AddressExcess}, the {@link ReplayFilter}, the {@link AuthenticatedSessions} and, where there
+ * are several tables, which table each session key belongs to. Thread-safe, since the tables may be
+ * on different threads. Tables use it when sessions begin and end, and for packets that belong to
+ * none of their own sessions.
  *
  * <p>Of several sockets at one port the system chooses the one that receives a peer's packets, and
  * chooses again when a socket joins or leaves. A session stays in the table in which it has begun:
@@ -56,7 +56,7 @@ public final class SessionDirectory {
    */
   private final Map<SessionKey, SessionTable> homesOfPaths;
 
-  private final AddressExcess addressExcess = new AddressExcess();
+  private final Path.AddressExcess addressExcess = new Path.AddressExcess();
 
   private final AuthenticatedSessions authenticated;
 
@@ -100,7 +100,7 @@ public final class SessionDirectory {
   }
 
   /** What the sessions of an address that is not validated may exceed. */
-  AddressExcess addressExcess() {
+  Path.AddressExcess addressExcess() {
     return addressExcess;
   }
 

@@ -30,10 +30,10 @@ import java.util.function.Predicate;
  * soon if it says so. The deadlines of sessions are on the {@link TimerWheel}, which other tables
  * on the thread may share.
  *
- * <p><b>Parts.</b> {@link PacketDemux} opens and classifies packets, {@link SessionIndex} finds
- * sessions, {@link Admission} decides on packets of unknown peers, {@link FlushQueue} drives
- * sessions that have received something or have something to send, and {@link KeepAliveSchedule}
- * ends those of unresponsive peers.
+ * <p><b>Parts.</b> {@link PacketDecrypter} opens packets, {@link PacketDemux} classifies them,
+ * {@link SessionIndex} finds sessions, {@link Admission} decides on packets of unknown peers,
+ * {@link FlushQueue} drives sessions that have received something or have something to send, and
+ * {@link KeepAlive.Schedule} ends those of unresponsive peers.
  *
  * <p><b>Admission.</b> Nothing is kept for an unknown peer before a PUSH with sequence number 0 has
  * been received from it, and nothing for a session that was closed within the last minute. A window
@@ -189,7 +189,8 @@ public final class SessionTable {
   }
 
   /** The default of {@link #openFailuresPerSecond}. */
-  public static final int DEFAULT_OPEN_FAILURES_PER_SECOND = OpenBudget.DEFAULT_PER_SECOND;
+  public static final int DEFAULT_OPEN_FAILURES_PER_SECOND =
+      PacketDecrypter.DEFAULT_FAILURES_PER_SECOND;
 
   /** The largest value of {@link #openFailuresPerSecond}. */
   public static final int MAX_OPEN_FAILURES_PER_SECOND = 1_000_000;
@@ -220,7 +221,7 @@ public final class SessionTable {
   private final SessionIndex index;
   private final TimerWheel deadlines;
   private final FlushQueue flushQueue;
-  private final KeepAliveSchedule keepAlives;
+  private final KeepAlive.Schedule keepAlives;
   private final UnvalidatedSessions unvalidated;
   private final MemoryReclaim reclaim;
   private final MemoryPressure pressure;
@@ -232,8 +233,7 @@ public final class SessionTable {
   private final DuplicateSessions duplicates;
   private final StatelessResponder responder;
   private final CandidatePaths candidates;
-  private final OpenBudget openBudget;
-  private final DeferredPackets deferred;
+  private final PacketDecrypter decrypter;
   private ResetTokens resetTokens;
 
   /** How many validated sessions a remote address may have; 0 for any number. */
@@ -279,7 +279,7 @@ public final class SessionTable {
     this.cipher = Objects.requireNonNull(cipher, "cipher");
     output = new PacketOutput(cipher);
     index = new SessionIndex(this, directory);
-    keepAlives = new KeepAliveSchedule(this, nowUs);
+    keepAlives = new KeepAlive.Schedule(this, nowUs);
     this.deadlines = Objects.requireNonNull(deadlines, "deadlines");
     flushQueue = new FlushQueue(this, handler, deadlines, output);
     unprotected = new FecLayer(fecContext, counters);
@@ -312,22 +312,19 @@ public final class SessionTable {
             unvalidated,
             filter,
             successors);
-    openBudget = new OpenBudget();
-    deferred = new DeferredPackets(context);
     demux =
         new PacketDemux(
             handler,
             context,
-            cipher,
+            cipherBytes(),
             index,
             admission,
             flushQueue,
-            openBudget,
             pressure,
-            deferred,
             pendingEnds,
             successors,
             this::validated);
+    decrypter = new PacketDecrypter(handler, this::receive, context, cipher, index);
     closing = new ClosingSessions(this, deadlines, reclaim);
     duplicates = new DuplicateSessions(this, counters);
   }
@@ -374,7 +371,7 @@ public final class SessionTable {
    * @param perSecond 1 to a million; default {@value #DEFAULT_OPEN_FAILURES_PER_SECOND}
    */
   public void openFailuresPerSecond(int perSecond) {
-    openBudget.limit(perSecond);
+    decrypter.failuresPerSecond(perSecond);
   }
 
   /**
@@ -408,10 +405,10 @@ public final class SessionTable {
     }
     this.cipher = cipher;
     output.cipher(cipher);
-    demux.cipher(cipher);
+    decrypter.cipher(cipher);
   }
 
-  AddressExcess addressExcess() {
+  Path.AddressExcess addressExcess() {
     return directory.addressExcess();
   }
 
@@ -807,13 +804,7 @@ public final class SessionTable {
       counters.add(KcpCounter.OVERSIZE, 1);
       return;
     }
-    if (demux.open(remote, datagram, nowUs)) {
-      receiveOpened(remote, datagram, nowUs);
-    }
-  }
-
-  private void receiveOpened(InetSocketAddress remote, ByteBuf packet, long nowUs) {
-    receive(remote, packet, demux.openedNonceBytes(), demux.takeOpenedKey(), nowUs);
+    decrypter.receive(remote, datagram, nowUs);
   }
 
   /**
@@ -868,7 +859,7 @@ public final class SessionTable {
     candidates.close();
     admission.close();
     index.close();
-    deferred.clear();
+    decrypter.close();
     directory.close(context.budget());
   }
 
@@ -880,23 +871,11 @@ public final class SessionTable {
    */
   public void endBatch(long nowUs) {
     try {
-      openDeferred(nowUs);
+      decrypter.endBatch(nowUs);
     } finally {
       flushQueue.endBatch(nowUs);
     }
     relieve(nowUs);
-  }
-
-  private void openDeferred(long nowUs) {
-    for (DeferredPackets.Packet packet; (packet = deferred.poll()) != null; ) {
-      try {
-        if (demux.openDeferred(packet.remote(), packet.sealed(), nowUs)) {
-          receiveOpened(packet.remote(), packet.sealed(), nowUs);
-        }
-      } finally {
-        deferred.release(packet);
-      }
-    }
   }
 
   /** Sessions that wait for memory get some, or others end for them, or for want of room. */

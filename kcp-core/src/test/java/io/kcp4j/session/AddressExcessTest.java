@@ -202,7 +202,7 @@ class AddressExcessTest {
 
   @Test
   void tokensReturnAndAddressesHaveTheirOwn() {
-    AddressExcess excess = new AddressExcess();
+    Path.AddressExcess excess = new Path.AddressExcess();
     InetSocketAddress first = address(1);
     for (int i = 0; i < 64; i++) {
       assertTrue(excess.takeFirst(first, 0));

@@ -1,6 +1,8 @@
 package io.kcp4j.session;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kcp4j.KcpContext;
@@ -11,16 +13,19 @@ import io.kcp4j.crypto.KeyRing;
 import io.kcp4j.crypto.PacketBatch;
 import io.kcp4j.crypto.PacketCipher;
 import io.kcp4j.crypto.PacketKey;
+import io.netty.buffer.AbstractByteBufAllocator;
 import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;
 import io.netty.buffer.UnpooledByteBufAllocator;
+import io.netty.buffer.UnpooledHeapByteBuf;
 import io.netty.util.NetUtil;
 import java.net.InetSocketAddress;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** {@link OpenBudget}: what packets that no key opens may cost. */
-class OpenBudgetTest {
+/** {@link PacketDecrypter}: what packets that no key opens may cost. */
+class PacketDecrypterTest {
 
   private static final int PER_SECOND = 1_600;
   private static final int BURST = 160;
@@ -210,12 +215,13 @@ class OpenBudgetTest {
       junk(honest);
     }
     long bytes = session.path().bytesReceived();
-    for (int i = 0; i < DeferredPackets.MAX_PACKETS + 1; i++) {
+    for (int i = 0; i < PacketDecrypter.DeferredPackets.MAX_PACKETS + 1; i++) {
       driver.table.receive(honest, sealedRequest(honest), nowUs);
     }
     assertEquals(2 * bytes, session.path().bytesReceived());
     driver.table.endBatch(nowUs);
-    assertEquals((DeferredPackets.MAX_PACKETS + 2) * bytes, session.path().bytesReceived());
+    assertEquals(
+        (PacketDecrypter.DeferredPackets.MAX_PACKETS + 2) * bytes, session.path().bytesReceived());
   }
 
   @Test
@@ -242,5 +248,82 @@ class OpenBudgetTest {
     InetSocketAddress ipv4 = new InetSocketAddress(NetUtil.LOCALHOST4, 1);
     assertEquals(hash.prefix(ipv4), hash.prefix(new InetSocketAddress("127.0.0.255", 2)));
     assertTrue(hash.prefix(ipv4) != hash.prefix(new InetSocketAddress("127.0.1.1", 1)));
+  }
+
+  private static final InetSocketAddress REMOTE = InetSocketAddress.createUnresolved("host", 1);
+
+  /** Allocates buffers that cannot be written, as if memory ended with the allocation. */
+  private static final class LastMemory extends AbstractByteBufAllocator {
+
+    @Override
+    protected ByteBuf newHeapBuffer(int initialCapacity, int maxCapacity) {
+      return new LastBuffer(this, initialCapacity, maxCapacity);
+    }
+
+    @Override
+    protected ByteBuf newDirectBuffer(int initialCapacity, int maxCapacity) {
+      return newHeapBuffer(initialCapacity, maxCapacity);
+    }
+
+    @Override
+    public boolean isDirectBufferPooled() {
+      return false;
+    }
+  }
+
+  private static final class LastBuffer extends UnpooledHeapByteBuf {
+
+    private static int held;
+
+    LastBuffer(ByteBufAllocator allocator, int initialCapacity, int maxCapacity) {
+      super(allocator, initialCapacity, maxCapacity);
+      held++;
+    }
+
+    @Override
+    public ByteBuf writeBytes(ByteBuf source, int index, int length) {
+      throw new OutOfMemoryError("simulated");
+    }
+
+    @Override
+    protected void deallocate() {
+      super.deallocate();
+      held--;
+    }
+  }
+
+  @Test
+  void copyIsReleasedIfThereIsNoMemoryBehindItsAllocation() {
+    KcpContext context = KcpContext.of(new LastMemory());
+    PacketDecrypter.DeferredPackets packets = new PacketDecrypter.DeferredPackets(context);
+    assertFalse(packets.add(REMOTE, Unpooled.buffer().writeZero(100)));
+    assertEquals(0, LastBuffer.held);
+    assertEquals(0, context.budget().usedBytes());
+    assertEquals(1, context.total().get(KcpCounter.ALLOCATION_FAILED));
+    assertNull(packets.poll());
+  }
+
+  @Test
+  void packetsArePolledInOrderAndCountUntilTheyAreReleased() {
+    UnpooledByteBufAllocator allocator = new UnpooledByteBufAllocator(false, true);
+    KcpContext context = KcpContext.of(allocator);
+    PacketDecrypter.DeferredPackets packets = new PacketDecrypter.DeferredPackets(context);
+    for (int i = 0; i < PacketDecrypter.DeferredPackets.MAX_PACKETS; i++) {
+      assertTrue(packets.add(REMOTE, Unpooled.buffer().writeZero(8).writeInt(i).skipBytes(8)));
+    }
+    assertFalse(packets.add(REMOTE, Unpooled.buffer().writeInt(1)), "the limit");
+    assertEquals(4 * PacketDecrypter.DeferredPackets.MAX_PACKETS, context.budget().usedBytes());
+    for (int i = 0; i < 2; i++) {
+      PacketDecrypter.DeferredPackets.Packet packet = packets.poll();
+      assertEquals(i, packet.sealed().getInt(0));
+      packets.release(packet);
+    }
+    assertEquals(
+        4 * (PacketDecrypter.DeferredPackets.MAX_PACKETS - 2), context.budget().usedBytes());
+    assertTrue(packets.add(REMOTE, Unpooled.buffer().writeInt(1)));
+    packets.clear();
+    assertNull(packets.poll());
+    assertEquals(0, context.budget().usedBytes());
+    assertEquals(0, allocator.metric().usedHeapMemory());
   }
 }
