@@ -9,16 +9,13 @@ import io.netty.buffer.ByteBuf;
 import java.net.InetSocketAddress;
 
 /**
- * Admission: decides what becomes of packets that belong to no session of the table: protocol.md 8.
- * Nothing is kept for an unknown peer before it sends a PUSH with sequence number 0, or a window
- * probe if these begin sessions, and nothing for a session that was closed within the last minute.
- *
- * <p>A packet that begins a session makes an {@link Incoming}. The driver is given it by {@link
+ * Decides on attempts of peers to begin a session, and keeps those that the driver has not answered
+ * yet. A packet that begins a session makes an {@link Incoming}. The driver is given it by {@link
  * #offer} once the packet has been classified, so that user code never runs in the middle of that.
  *
  * <p>A flood of first packets from forged addresses would fill the table with sessions that nobody
- * uses. Under the pressure of many sessions that are not validated, attempts pass a {@link
- * AttemptFilter}, and the oldest of these sessions gives way to a new one.
+ * uses. Under the pressure of many sessions that are not validated, attempts pass an {@link
+ * AttemptFilter}, and the oldest of these sessions is evicted for a new one.
  *
  * <p>Under an AEAD, a first packet with the conversation id of an earlier one may be a replay. Its
  * sender's address is validated before a session begins: {@link ReplayFilter}.
@@ -26,8 +23,8 @@ import java.net.InetSocketAddress;
 final class Admission {
 
   /**
-   * With so many sessions that are not validated, one of them gives way when there is no room for
-   * any other session.
+   * With this number of sessions that are not validated, one of them is evicted when there is no
+   * room for any other session.
    */
   private static final int MIN_TO_EVICT = 32;
 
@@ -37,48 +34,38 @@ final class Admission {
   private final SessionTable table;
   private final SessionTable.Handler handler;
   private final KcpCounters counters;
+  private final SessionLifecycle lifecycle;
+  private final UnvalidatedSessions unvalidated;
   private final SessionIndex index;
   private final SessionDirectory directory;
   private final StatelessResponder responder;
   private final CandidatePaths candidates;
-  private final PacketForwarder forwarder;
-  private final Backlog backlog;
-  private final UnvalidatedSessions unvalidated;
+  private final UnclaimedPackets.Forwarder forwarder;
   private final AttemptFilter filter;
-  private final Successors successors;
-  private boolean acceptsOnProbe;
-
-  /** The attempt that the last packet has begun, until it is offered to the driver. */
-  private Incoming begun;
+  private final Incoming.Backlog backlog;
 
   Admission(
       SessionTable table,
       SessionTable.Handler handler,
       KcpContext context,
+      SessionLifecycle lifecycle,
       SessionIndex index,
       SessionDirectory directory,
       StatelessResponder responder,
       CandidatePaths candidates,
-      PacketForwarder forwarder,
-      UnvalidatedSessions unvalidated,
-      AttemptFilter filter,
-      Successors successors) {
+      UnclaimedPackets.Forwarder forwarder) {
     this.table = table;
     this.handler = handler;
     this.counters = context.total();
+    this.lifecycle = lifecycle;
+    this.unvalidated = lifecycle.unvalidated();
     this.index = index;
     this.directory = directory;
     this.responder = responder;
     this.candidates = candidates;
     this.forwarder = forwarder;
-    this.backlog = new Backlog(context);
-    this.unvalidated = unvalidated;
-    this.filter = filter;
-    this.successors = successors;
-  }
-
-  void acceptOnProbe(boolean accept) {
-    acceptsOnProbe = accept;
+    this.filter = new AttemptFilter(responder, () -> directory.replayFilter(context.budget()));
+    this.backlog = new Incoming.Backlog(context);
   }
 
   /** Releases what is held under pressure, if there is none. To be called once a second. */
@@ -87,154 +74,22 @@ final class Admission {
   }
 
   /**
-   * Unvalidated sessions end for those that other tables have had to refuse. To be called at the
+   * Evicts unvalidated sessions for those that other tables have had to refuse. To be called at the
    * end of a batch of input, and once a second. User code may run.
    */
   void giveWay(long nowUs) {
     while (directory.isRoomAwaited(nowUs) && mayEvict()) {
-      table.evict(unvalidated.candidate(), nowUs);
+      lifecycle.evict(unvalidated.candidate(), nowUs);
     }
   }
 
-  // Packets of no session
-
-  /**
-   * Takes in a packet of a session that is not in the table, and that cannot begin one: the session
-   * may be in another table, or wait to be accepted.
-   *
-   * @param start where the packet begins
-   * @param nonceBytes those of the nonce before the packet, 0 if it was opened by no AEAD
-   */
-  void receiveUnclaimed(ByteBuf packet, int start, int nonceBytes) {
-    SessionKey key = index.lastKey();
-    if (!forwarder.forward(forwarder.otherHome(key), packet, start, nonceBytes)
-        && !backlog.keep(key, packet, start, nonceBytes)) {
-      counters.add(KcpCounter.UNKNOWN_SESSION, 1);
-    }
-  }
-
-  /**
-   * Takes in segments of a session that is not in the table, which may begin one.
-   *
-   * @param start where their packet begins
-   * @param nonceBytes those of the nonce before the packet, 0 if it was opened by no AEAD
-   */
-  void receiveSegments(
-      InetSocketAddress remote, ByteBuf segments, int start, int nonceBytes, long nowUs) {
-    SessionKey key = index.lastKey();
-    if (backlog.contains(key) || forwarder.otherHome(key) != null) {
-      receiveUnclaimed(segments, start, nonceBytes);
-      return;
-    }
-    ClosedSessions.Entry closed = index.findClosed(key, nowUs);
-    if (closed != null) {
-      receiveOfClosed(closed, segments, start, nonceBytes, nowUs);
-      return;
-    }
-    switch (FirstPacket.classify(segments)) {
-      case BEGINS -> begin(segments, start, nonceBytes, nowUs);
-      case PROBES -> receiveProbe(remote, segments, start, nonceBytes, nowUs);
-      case NOT_KCP -> {
-        counters.add(KcpCounter.UNKNOWN_SESSION, 1);
-        counters.add(KcpCounter.NOT_KCP, 1);
-        handler.mismatched(KcpCounter.NOT_KCP, remote);
-      }
-      case OTHER -> {
-        if (!filter.receiveChallengeAck(key, segments, nowUs)) {
-          counters.add(KcpCounter.UNKNOWN_SESSION, 1);
-          receiveMessage(segments, start, nonceBytes, nowUs);
-        }
-      }
-    }
-  }
-
-  private void receiveOfClosed(
-      ClosedSessions.Entry closed, ByteBuf segments, int start, int nonceBytes, long nowUs) {
-    SessionKey key = index.lastKey();
-    if (Successors.isOffer(closed, segments)) {
-      if (!isAccepting(key.remote(), nowUs)) {
-        refuse(segments, nowUs);
-      } else if (successors.isAdmitted(key, closed.incarnation(), segments, nowUs)) {
-        long nonce = filter.hashOfNonce(segments, start, nonceBytes);
-        beginAdmitted(segments, start, nonceBytes, nonce, true, nowUs);
-      }
-      return;
-    }
-    counters.add(KcpCounter.CLOSED_SESSION, 1);
-    if (!receiveMessage(segments, start, nonceBytes, nowUs)) {
-      responder.answerEnded(key, closed, segments, nowUs);
-    }
-  }
-
-  /** A probe with a query is from a session that began earlier. */
-  private void receiveProbe(
-      InetSocketAddress remote, ByteBuf segments, int start, int nonceBytes, long nowUs) {
-    if (receiveMessage(segments, start, nonceBytes, nowUs)) {
-      return;
-    }
-    if (acceptsOnProbe) {
-      begin(segments, start, nonceBytes, nowUs);
-    } else if (isAccepting(remote, nowUs)) {
-      responder.answerProbe(remote, index.lastKey().conv());
-    } else {
-      counters.add(KcpCounter.UNKNOWN_SESSION, 1);
-    }
-  }
-
-  /**
-   * Takes in what a message says that ends segments of no session here: it names one that may have
-   * another address, or responds to the challenge that such a message was answered by.
-   *
-   * @return whether it does
-   */
-  private boolean receiveMessage(ByteBuf segments, int start, int nonceBytes, long nowUs) {
-    if (!responder.hasExtension()) {
-      return false;
-    }
-    int query = ExtensionMessage.findInSegments(segments, ExtensionMessage.SESSION_QUERY);
-    int response = ExtensionMessage.findInSegments(segments, ExtensionMessage.PATH_RESPONSE);
-    SessionTable home = otherHomeOfMessage(segments, query, response);
-    if (forwarder.forward(home, segments, start, nonceBytes)) {
-      return true;
-    }
-    if (query != ExtensionMessage.NONE) {
-      Session session = index.findById(ExtensionMessage.longValue(segments, query));
-      if (session == null) {
-        responder.answerQuery(index.lastKey(), segments, query, nowUs);
-      } else {
-        candidates.receiveQuery(index.lastKey(), session, segments, query, nowUs);
-      }
-    }
-    if (response != ExtensionMessage.NONE) {
-      receiveResponse(segments, response, nowUs);
-    }
-    return query != ExtensionMessage.NONE || response != ExtensionMessage.NONE;
-  }
-
-  /** The other table of the session that a query names, or that has challenged the address. */
-  private SessionTable otherHomeOfMessage(ByteBuf segments, int query, int response) {
-    if (query != ExtensionMessage.NONE) {
-      return index.otherHomeOfId(ExtensionMessage.longValue(segments, query));
-    }
-    return response == ExtensionMessage.NONE ? null : index.otherHomeOfPath(index.lastKey());
-  }
-
-  private void receiveResponse(ByteBuf segments, int response, long nowUs) {
-    int token = ExtensionMessage.findInSegments(segments, ExtensionMessage.TOKEN);
-    if (token != ExtensionMessage.NONE) {
-      long shown = ExtensionMessage.longValue(segments, token);
-      long challenge = ExtensionMessage.longValue(segments, response);
-      candidates.receiveResponse(index.lastKey(), shown, challenge, nowUs);
-    }
-  }
-
-  private boolean isAccepting(InetSocketAddress remote, long nowUs) {
+  boolean isAccepting(InetSocketAddress remote, long nowUs) {
     return directory.acceptsSessions()
         && (directory.hasRoom() || mayEvict() || awaitRoom(nowUs))
         && handler.isAccepting(remote, index.lastKey().conv());
   }
 
-  /** Whether a session can give way to a new one. */
+  /** Whether a session can be evicted for a new one. */
   private boolean mayEvict() {
     return unvalidated.size() >= MIN_TO_EVICT;
   }
@@ -247,10 +102,22 @@ final class Admission {
 
   // Attempts to begin a session
 
-  private void begin(ByteBuf segments, int start, int nonceBytes, long nowUs) {
+  /** Whether segments are the answer to a challenge: the client's next attempt goes on. */
+  boolean receiveChallengeAck(ByteBuf segments, long nowUs) {
+    return filter.receiveChallengeAck(index.lastKey(), segments, nowUs);
+  }
+
+  /**
+   * Decides on a first packet whose key {@link SessionIndex#lastKey} is.
+   *
+   * @param start where the packet of the segments begins
+   * @param nonceBytes those of the nonce before the packet, 0 if it was opened by no AEAD
+   * @return the attempt, to be given to {@link #offer}; null if the packet begins no session
+   */
+  Incoming begin(ByteBuf segments, int start, int nonceBytes, long nowUs) {
     if (!directory.acceptsSessions()) {
       counters.add(KcpCounter.ACCEPT_REFUSED, 1);
-      return;
+      return null;
     }
     long nonce = filter.hashOfNonce(segments, start, nonceBytes);
     Decision decision = decide(segments, nonce, nowUs);
@@ -260,9 +127,10 @@ final class Admission {
       case REFUSE -> refuse(segments, nowUs);
       case ADMIT, ADMIT_VALIDATED -> {
         boolean isValidated = decision == Decision.ADMIT_VALIDATED;
-        beginAdmitted(segments, start, nonceBytes, nonce, isValidated, nowUs);
+        return beginAdmitted(segments, start, nonceBytes, nonce, isValidated, nowUs);
       }
     }
+    return null;
   }
 
   /**
@@ -293,35 +161,43 @@ final class Admission {
    */
   private boolean mayBeReplay(long nonce, long nowUs) {
     int conv = index.lastKey().conv();
-    boolean isOfSession = directory.authenticated().contains(conv); // Before the filter: see end.
+    // Asked first: a session that ends is in the filter before it is no longer there.
+    boolean isOfSession = directory.authenticated().contains(conv);
     return filter.mayBeReplay(conv, nonce, nowUs) || isOfSession;
   }
 
-  private void beginAdmitted(
+  private Incoming beginAdmitted(
       ByteBuf segments, int start, int nonceBytes, long nonce, boolean isValidated, long nowUs) {
     if (!isValidated && !unvalidated.hasRoomForSession(segments.readableBytes(), nowUs)) {
       unvalidated.makeRoom();
       counters.add(KcpCounter.ACCEPT_REFUSED, 1);
-      return;
+      return null;
     }
     if (nonce != 0 && filter.addNonce(nonce, nowUs)) {
       counters.add(KcpCounter.REPLAYED, 1); // Another socket has just received it.
-      return;
+      return null;
     }
     if (backlog.isFull() || !enter(nowUs)) {
       refuse(segments, nowUs);
-      return;
+      return null;
     }
     SessionKey key = index.lastKey().copy();
     if (!index.claim(key)) {
       directory.leave();
-      receiveUnclaimed(segments, start, nonceBytes); // It has just begun at another table.
-      return;
+      forwardElseCount(key, segments, start, nonceBytes); // It has just begun at another table.
+      return null;
     }
     candidates.forget(key);
     FirstPacket first = FirstPacket.read(segments, start, nonce);
-    begun = new Incoming(this, key, isValidated, first, FirstPacket.Offer.read(segments));
+    Incoming begun = new Incoming(this, key, isValidated, first, FirstPacket.Offer.read(segments));
     backlog.add(begun);
+    return begun;
+  }
+
+  private void forwardElseCount(SessionKey key, ByteBuf segments, int start, int nonceBytes) {
+    if (!forwarder.forward(forwarder.otherHome(key), segments, start, nonceBytes)) {
+      counters.add(KcpCounter.UNKNOWN_SESSION, 1);
+    }
   }
 
   /** Refuses an attempt, and tells the client why if the driver says so, or for want of room. */
@@ -337,7 +213,7 @@ final class Admission {
     responder.refuse(client, FirstPacket.Offer.read(segments), reason, nowUs);
   }
 
-  /** Counts a session, if there is room for it, or another can give way. */
+  /** Counts a session, if there is room for it, or another can be evicted. */
   private boolean enter(long nowUs) {
     if (directory.tryEnter()) {
       return true;
@@ -349,23 +225,60 @@ final class Admission {
     return awaitRoom(nowUs);
   }
 
-  // The driver's answers
+  // Clients that begin again
 
-  /** Whether the last packet has begun an attempt, to be offered by {@link #offer}. */
-  boolean hasBegun() {
-    return begun != null;
+  /**
+   * Decides on a first packet of a client that has begun again after its session was closed.
+   *
+   * @param predecessor the incarnation of the client of that session
+   * @return as {@link #begin}
+   */
+  Incoming beginSuccessor(
+      int predecessor, ByteBuf segments, int start, int nonceBytes, long nowUs) {
+    SessionKey key = index.lastKey();
+    if (!isAccepting(key.remote(), nowUs)) {
+      refuse(segments, nowUs);
+      return null;
+    }
+    if (!filter.admitsSuccessor(key, predecessor, segments, nowUs)) {
+      return null;
+    }
+    long nonce = filter.hashOfNonce(segments, start, nonceBytes);
+    return beginAdmitted(segments, start, nonceBytes, nonce, true, nowUs);
   }
 
   /**
-   * Gives the driver the attempt that {@code packet} has begun. If the driver does not answer at
+   * Decides on a datagram of a client that has begun again, while its session lives. If it begins a
+   * session, that of its predecessor ends, and the packet has to be taken in again then.
+   */
+  void receiveSuccessor(InetSocketAddress remote, Session session, ByteBuf segments, long nowUs) {
+    SessionKey client = new SessionKey(remote, session.conv());
+    if (handler.isAccepting(remote, session.conv())
+        && filter.admitsSuccessor(client, session.peerIncarnation(), segments, nowUs)) {
+      lifecycle.replaceLater(session);
+    }
+  }
+
+  // Attempts that wait for the driver
+
+  /** Whether an attempt of this key waits for the driver's answer. */
+  boolean isPending(SessionKey key) {
+    return backlog.contains(key);
+  }
+
+  /** Keeps a packet as {@link Incoming.Backlog#keep} does. */
+  boolean keep(SessionKey key, ByteBuf packet, int start, int nonceBytes) {
+    return backlog.keep(key, packet, start, nonceBytes);
+  }
+
+  /**
+   * Gives the driver an attempt that {@code packet} has begun. If the driver does not answer at
    * once, the packet is kept.
    *
    * @param nonceBytes those of the nonce before the packet, 0 if it was opened by no AEAD
    * @return whether there is a session now, to take in the packet
    */
-  boolean offer(ByteBuf packet, int nonceBytes, long nowUs) {
-    Incoming incoming = begun;
-    begun = null;
+  boolean offer(Incoming incoming, ByteBuf packet, int nonceBytes, long nowUs) {
     try {
       handler.incoming(incoming, nowUs);
     } catch (Throwable e) { // Drivers run user code, which may throw anything.
@@ -378,7 +291,7 @@ final class Admission {
         counters.add(KcpCounter.UNKNOWN_SESSION, 1);
       }
     }
-    return incoming.session() != null && table.contains(incoming.session());
+    return incoming.session() != null && lifecycle.contains(incoming.session());
   }
 
   boolean accept(Incoming incoming, Session session, long nowUs) {
@@ -386,7 +299,7 @@ final class Admission {
       return false;
     }
     session.keepApart(incoming, nowUs);
-    table.insert(session, nowUs);
+    lifecycle.insert(session, nowUs);
     Session evicted = null;
     if (directory.isExceeded() || (!incoming.isValidated() && unvalidated.isFull())) {
       evicted = unvalidated.size() > 0 ? unvalidated.candidate() : null;
@@ -398,12 +311,12 @@ final class Admission {
       evicted = evicted == null ? unvalidated.sessionToEvict(nowUs) : evicted;
       unvalidated.add(session, nowUs);
       if (incoming.isValidated()) {
-        table.validated(session, nowUs);
+        lifecycle.validated(session, nowUs);
       }
     }
     if (incoming.first().isAuthenticated()) {
       directory.authenticated().add(session, incoming.first());
-      table.duplicates().begun(session, nowUs);
+      lifecycle.duplicates().begun(session, nowUs);
     }
     backlog.remove(incoming);
     incoming.accepted(session);
@@ -415,9 +328,9 @@ final class Admission {
       backlog.release(incoming);
     }
     if (evicted != null) {
-      table.evict(evicted, nowUs);
+      lifecycle.evict(evicted, nowUs);
     }
-    table.endPending(nowUs);
+    lifecycle.endPending(nowUs);
     return true;
   }
 

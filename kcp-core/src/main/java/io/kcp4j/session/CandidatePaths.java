@@ -33,7 +33,7 @@ final class CandidatePaths {
   /** A peer decides how long its round trip seems to take. */
   private static final long MAX_WAIT_US = 10_000_000;
 
-  private final SessionTable table;
+  private final SessionLifecycle lifecycle;
   private final SessionIndex index;
   private final StatelessResponder responder;
   private final TimerWheel deadlines;
@@ -51,12 +51,12 @@ final class CandidatePaths {
   private AddressValidation.RetryTokens challenges;
 
   CandidatePaths(
-      SessionTable table,
+      SessionLifecycle lifecycle,
       SessionIndex index,
       StatelessResponder responder,
       TimerWheel deadlines,
       KcpCounters counters) {
-    this.table = table;
+    this.lifecycle = lifecycle;
     this.index = index;
     this.responder = responder;
     this.deadlines = deadlines;
@@ -131,7 +131,7 @@ final class CandidatePaths {
     CandidatePath candidate = challenged.get(key);
     if (candidate == null
         || mayNotMove(candidate.session)
-        || !table.contains(candidate.session)
+        || !lifecycle.contains(candidate.session)
         || candidate.session.extension().token() != token
         || !challenges.isValid(key, 0, response, nowUs)) {
       return;
@@ -146,7 +146,7 @@ final class CandidatePaths {
     } else {
       session.kcp().probe(); // Its messages have no room for a challenge.
     }
-    table.scheduleFlush(session);
+    lifecycle.scheduleFlush(session);
     deadlines.arm(candidate, nowUs + answerUs(session));
   }
 
@@ -157,22 +157,22 @@ final class CandidatePaths {
   }
 
   /** The time of a candidate is over. */
-  void expired(CandidatePath candidate, long nowUs) {
+  private void expired(CandidatePath candidate, long nowUs) {
     boolean isValidated = validated.get(candidate.key) == candidate;
     remove(isValidated ? validated : challenged, candidate);
     Session session = candidate.session;
-    if (!isValidated || !table.contains(session) || candidate.isOldPathAlive()) {
+    if (!isValidated || !lifecycle.contains(session) || candidate.isOldPathAlive()) {
       return;
     }
     boolean isMoved =
-        !session.path().isValidated() && table.move(session, candidate.key.remote(), nowUs);
+        !session.path().isValidated() && lifecycle.move(session, candidate.key.remote(), nowUs);
     if (isMoved) {
       return;
     }
     counters.add(KcpCounter.PEERS_MOVED, 1);
     long sessionId = session.extension().sessionId();
     try {
-      table.end(session, EndReason.PEER_MOVED, nowUs);
+      lifecycle.end(session, EndReason.PEER_MOVED, nowUs);
     } finally {
       responder.reset(candidate.key, candidate.una, sessionId, candidate.echo);
     }

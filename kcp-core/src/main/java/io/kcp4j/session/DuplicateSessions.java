@@ -20,7 +20,8 @@ final class DuplicateSessions {
 
   private static final long INTERVAL_US = 1_000_000;
 
-  private final SessionTable table;
+  private final SessionLifecycle lifecycle;
+  private final SessionDirectory directory;
   private final KcpCounters counters;
 
   /** A session whose client has not confirmed its answer. */
@@ -38,26 +39,27 @@ final class DuplicateSessions {
 
   private final Map<Session, Unconfirmed> sessions = new LinkedHashMap<>();
 
-  DuplicateSessions(SessionTable table, KcpCounters counters) {
-    this.table = table;
+  DuplicateSessions(SessionLifecycle lifecycle, SessionDirectory directory, KcpCounters counters) {
+    this.lifecycle = lifecycle;
+    this.directory = directory;
     this.counters = counters;
   }
 
   /** A session of this table has begun, whose client may have others. */
   void begun(Session session, long nowUs) {
-    List<Session> others = table.othersOfClient(session);
+    List<Session> others = directory.authenticated().othersOfClient(session);
     if (!others.isEmpty()) {
       add(session, nowUs);
     }
     for (Session other : others) {
-      SessionTable home = other.table();
-      home.run(table, now -> home.duplicates().add(other, now), nowUs);
+      SessionLifecycle home = other.table().lifecycle();
+      home.run(lifecycle, now -> home.duplicates().add(other, now), nowUs);
     }
   }
 
   /** There is another session of the client of a session of this table. */
   void add(Session session, long nowUs) {
-    if (!table.contains(session)) {
+    if (!lifecycle.contains(session)) {
       return;
     }
     session.kcp().makeExtension(); // The first packet may not have been taken in yet.
@@ -77,15 +79,15 @@ final class DuplicateSessions {
   /** The answer leaves again, with the probe. */
   private void ask(Session session) {
     session.kcp().probe();
-    table.scheduleFlush(session);
+    lifecycle.scheduleFlush(session);
   }
 
   /** If the client has confirmed this session, the others have some time to be confirmed, too. */
   private void tellOthers(Session session, long nowUs) {
     if (session.isExtensionEstablished()) {
-      for (Session other : table.othersOfClient(session)) {
-        SessionTable home = other.table();
-        home.run(table, now -> home.duplicates().confirmedElsewhere(other, now), nowUs);
+      for (Session other : directory.authenticated().othersOfClient(session)) {
+        SessionLifecycle home = other.table().lifecycle();
+        home.run(lifecycle, now -> home.duplicates().confirmedElsewhere(other, now), nowUs);
       }
     }
   }
@@ -117,7 +119,7 @@ final class DuplicateSessions {
         tellOthers(session, nowUs);
       } else if (nowUs >= unconfirmed.endAtUs) {
         counters.add(KcpCounter.PEERS_MOVED, 1);
-        table.end(session, EndReason.PEER_MOVED, nowUs);
+        lifecycle.end(session, EndReason.PEER_MOVED, nowUs);
       } else if (nowUs - unconfirmed.askedAtUs >= INTERVAL_US
           && nowUs - unconfirmed.sinceUs < ASK_US) {
         unconfirmed.askedAtUs = nowUs;

@@ -1,14 +1,13 @@
 package io.kcp4j.session;
 
-import io.kcp4j.EndReason;
 import io.kcp4j.Kcp;
 import java.util.ArrayList;
 import java.util.List;
 
 /**
  * The sessions of a table that have received something since the batch began, and those that have
- * to be flushed: drives each once, whatever it waits for, as long as the output takes datagrams.
- * Keeps the sessions' deadlines on the timer wheel.
+ * to be flushed: has its {@link Driver} drive each once, whatever it waits for, as long as the
+ * output takes datagrams. Keeps the sessions' deadlines on the timer wheel.
  *
  * <p>At the end of a batch of input every session that has received something delivers before any
  * session is flushed, so that answers leave together with acknowledgements.
@@ -29,19 +28,48 @@ final class FlushQueue {
     private boolean hasWritten;
     private boolean isDue;
 
+    /** Whether the session has received something since the last flush. */
+    final boolean hasInput() {
+      return hasInput;
+    }
+
+    /** Whether the owner has written or read since the last flush. */
+    final boolean hasWritten() {
+      return hasWritten;
+    }
+
+    /** Whether the deadline has passed since the last flush. */
+    final boolean isDue() {
+      return isDue;
+    }
+
     @Override
     protected final void expire(long nowUs) {
-      queue.onDeadline((Session) this);
+      isDue = true;
+      queue.schedule((Session) this);
     }
+  }
+
+  /** What happens to the sessions in the queue. */
+  interface Driver {
+
+    /** Tells the owner of a session what has been received. */
+    void deliver(Session session, long nowUs);
+
+    /**
+     * Flushes a session for what its {@link Entry} says.
+     *
+     * @return the time after that, which differs only if the owner was called
+     */
+    long flush(Session session, long nowUs);
   }
 
   /** How often owners may write more in one turn, in all, when what they wrote has left. */
   private static final int MAX_REFILLS = 64;
 
-  private final SessionTable table;
   private final SessionTable.Handler handler;
+  private final Driver driver;
   private final TimerWheel deadlines;
-  private final PacketOutput output;
 
   private final List<Session> pendingDeliveries = new ArrayList<>();
 
@@ -57,12 +85,10 @@ final class FlushQueue {
   private boolean isFlushRequested;
   private boolean isOutputPending;
 
-  FlushQueue(
-      SessionTable table, SessionTable.Handler handler, TimerWheel deadlines, PacketOutput output) {
-    this.table = table;
+  FlushQueue(SessionTable.Handler handler, Driver driver, TimerWheel deadlines) {
     this.handler = handler;
+    this.driver = driver;
     this.deadlines = deadlines;
-    this.output = output;
   }
 
   void add(Entry session) {
@@ -78,6 +104,19 @@ final class FlushQueue {
     return session.queue == this;
   }
 
+  /**
+   * Sets when the session has to be flushed at the latest.
+   *
+   * @param deadlineUs the time, in microseconds; {@link Kcp#NO_DEADLINE} for never
+   */
+  void deadline(Entry session, long deadlineUs) {
+    if (deadlineUs == Kcp.NO_DEADLINE) {
+      deadlines.cancel(session);
+    } else {
+      deadlines.arm(session, deadlineUs);
+    }
+  }
+
   // Input
 
   /** A batch of input has begun, which {@link #endBatch} ends. */
@@ -85,42 +124,21 @@ final class FlushQueue {
     inBatch = true;
   }
 
-  /** The session has received a datagram of the ARQ. */
-  void onDatagram(Session session) {
-    scheduleDelivery(session);
-    if (isQuiescent(session)) { // After a last acknowledgement, or a probe's answer.
-      deadlines.cancel(session);
-    } else {
-      scheduleAfterInput(session);
-    }
-  }
-
-  /** The session has received an unreliable datagram. */
-  void onUnreliableDatagram(Session session) {
-    scheduleDelivery(session);
-    if (!isQuiescent(session)) { // Its owner may read, and open the receive window.
-      scheduleAfterInput(session);
-    }
-  }
-
-  private static boolean isQuiescent(Session session) {
-    return session.kcp().isQuiescent()
-        && session.fec().deadlineUs() == FecLayer.NO_DEADLINE
-        && !session.hasUnreliableToSend(); // The path may allow for more now.
-  }
-
-  private void scheduleDelivery(Session session) {
+  /**
+   * The session has received something.
+   *
+   * @param mayFlush whether that may let something leave
+   */
+  void onInput(Session session, boolean mayFlush) {
     Entry entry = session;
     if (!entry.isDeliveryPending) {
       entry.isDeliveryPending = true;
       pendingDeliveries.add(session);
     }
-  }
-
-  private void scheduleAfterInput(Session session) {
-    Entry entry = session;
-    entry.hasInput = true;
-    schedule(session);
+    if (mayFlush) {
+      entry.hasInput = true;
+      schedule(session);
+    }
   }
 
   /** Delivers what sessions have received, and then flushes. */
@@ -129,7 +147,7 @@ final class FlushQueue {
     flushPending(handler.readNowUs(nowUs));
   }
 
-  /** If the handler throws for a session, those after it are delivered to with the next flush. */
+  /** If the driver throws for a session, those after it are delivered to with the next flush. */
   private void deliver(long nowUs) {
     int delivered = 0;
     boolean isDone = false;
@@ -140,7 +158,7 @@ final class FlushQueue {
         Entry entry = session;
         entry.isDeliveryPending = false;
         if (contains(entry)) {
-          deliver(session, nowUs);
+          driver.deliver(session, nowUs);
         }
       }
       isDone = true;
@@ -153,33 +171,12 @@ final class FlushQueue {
     }
   }
 
-  private void deliver(Session session, long nowUs) {
-    if (session.isClosing()) {
-      table.closingProgressed(session, nowUs);
-    } else if (session.hasPeerReset()) {
-      try {
-        answerEnd(session, nowUs);
-      } finally {
-        table.end(session, EndReason.RESET, nowUs);
-      }
-    } else {
-      handler.progressed(session, nowUs);
-    }
-    session.kcp().endDelivery();
-  }
-
   // Output
 
   /** The session's owner has written to it, read from it, or asked for a probe. */
   void onWrite(Session session) {
     Entry entry = session;
     entry.hasWritten = true;
-    schedule(session);
-  }
-
-  void onDeadline(Session session) {
-    Entry entry = session;
-    entry.isDue = true;
     schedule(session);
   }
 
@@ -193,6 +190,13 @@ final class FlushQueue {
     if (!inBatch) {
       requestFlush();
     }
+  }
+
+  /** What the session had to be flushed for has been written. */
+  void onFlushed(Entry session) {
+    session.isDue = false;
+    session.hasWritten = false;
+    session.hasInput = false;
   }
 
   private void requestFlush() {
@@ -230,7 +234,7 @@ final class FlushQueue {
         Entry entry = session;
         entry.isFlushPending = false;
         if (contains(entry)) {
-          timeUs = flush(session, timeUs);
+          timeUs = driver.flush(session, timeUs);
           if (reports > 0 && contains(entry) && !session.isClosing() && handler.flushed(session)) {
             reports--;
             timeUs = handler.readNowUs(timeUs);
@@ -245,121 +249,6 @@ final class FlushQueue {
         requestFlush();
       }
       handler.flushOutput();
-    }
-  }
-
-  /** Returns the time after the flush, which differs only if the handler was called. */
-  private long flush(Session session, long nowUs) {
-    Kcp kcp = session.kcp();
-    boolean wasReceivable = kcp.isReceivable();
-    boolean wasSendBlocked = kcp.isSendDeferred();
-    try {
-      write(session, nowUs);
-    } catch (RuntimeException | Error e) { // For want of memory: the session will be tried again.
-      deadlines.arm(session, nowUs + 1_000L * kcp.config().intervalMs());
-      throw e;
-    }
-    session.keepAlive().onFlushed(nowUs);
-    Entry entry = session;
-    boolean wasDue = entry.isDue;
-    entry.isDue = false;
-    entry.hasWritten = false;
-    entry.hasInput = false;
-    if (kcp.failure() != null) {
-      table.end(session, EndReason.of(kcp.failure()), nowUs);
-      return handler.readNowUs(nowUs);
-    }
-    if (session.isUnknownToPeer(nowUs)) {
-      table.end(session, EndReason.SESSION_UNKNOWN, nowUs);
-      return handler.readNowUs(nowUs);
-    }
-    if (session.isRefused(nowUs)) {
-      table.end(session, EndReason.REFUSED, nowUs);
-      return handler.readNowUs(nowUs);
-    }
-    if (session.isWithoutLanes() && !session.isClosing()) {
-      table.end(session, EndReason.LANES_UNSUPPORTED, nowUs);
-      return handler.readNowUs(nowUs);
-    }
-    rearm(session);
-    if (session.isClosing()) {
-      return nowUs;
-    }
-    if (wasDue) {
-      session.keepAlive().checkResponse(nowUs);
-      if (!contains(session)) {
-        return handler.readNowUs(nowUs);
-      }
-    }
-    boolean delivers = !wasReceivable && kcp.isReceivable();
-    if (delivers || (wasSendBlocked && kcp.isSendable()) || kcp.takeSendRetry()) {
-      handler.progressed(session, nowUs); // What moves on was blocked, mostly for want of memory.
-      if (delivers && contains(session)) {
-        onWrite(session); // Its receive window may have opened.
-      }
-      return handler.readNowUs(nowUs);
-    }
-    return nowUs;
-  }
-
-  private void write(Session session, long nowUs) {
-    Kcp kcp = session.kcp();
-    Entry entry = session;
-    outputTo(session, nowUs);
-    boolean isLimited = !session.path().isValidated();
-    if (!isLimited) {
-      session.flushUnreliable(output);
-    }
-    boolean isRepairDue = session.fec().deadlineUs() <= nowUs;
-    if (isRepairDue) {
-      output.repair();
-    }
-    if (entry.isDue && !(isRepairDue && nowUs < kcp.nextDeadline())) {
-      kcp.flush(nowUs, output);
-    }
-    if (entry.hasWritten) {
-      kcp.afterSend(nowUs, output);
-    }
-    if (entry.hasInput) {
-      kcp.afterInput(nowUs, output);
-    }
-    if (isLimited) { // Acknowledgements take what the limit allows for first.
-      session.flushUnreliable(output);
-    }
-    kcp.charge(output.addedBytes(), output.unpacedBytes(), nowUs);
-  }
-
-  /** Answers what the peer says about the end of a session that is about to be closed. */
-  void answerEnd(Session session, long nowUs) {
-    if (session.isEndAnswerDue() && handler.isOutputWritable()) {
-      flushNow(session, nowUs);
-    }
-  }
-
-  /** Flushes a session that is about to be closed, whatever it waits for. */
-  void flushNow(Session session, long nowUs) {
-    outputTo(session, nowUs);
-    session.flushUnreliable(output);
-    session.kcp().flush(nowUs, output);
-    output.endGroup();
-    handler.flushOutput();
-  }
-
-  private void outputTo(Session session, long nowUs) {
-    Kcp kcp = session.kcp();
-    int mtuBytes = kcp.maxPacketBytes();
-    Path path = session.path();
-    path.beginOutput(nowUs);
-    session.fec().beginOutput(kcp);
-    output.to(handler.output(path.remote()), path, session.fec(), mtuBytes, nowUs);
-  }
-
-  private void rearm(Session session) {
-    long deadlineUs = Math.min(session.kcp().nextDeadline(), session.fec().deadlineUs());
-    if (deadlineUs == Kcp.NO_DEADLINE) {
-      deadlines.cancel(session);
-    } else {
-      deadlines.arm(session, deadlineUs);
     }
   }
 }

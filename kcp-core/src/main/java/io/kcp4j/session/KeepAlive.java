@@ -355,7 +355,8 @@ final class KeepAlive extends TimerWheel.Timer {
      */
     private static final int TIMERS_PER_SWEEP = 64;
 
-    private final SessionTable table;
+    private final SessionLifecycle lifecycle;
+    private final SessionTable.Handler handler;
     private final TimerWheel wheel;
     private final RateLimiter probes;
 
@@ -365,8 +366,9 @@ final class KeepAlive extends TimerWheel.Timer {
      */
     private final Map<Session, UnreachablePort> unreachablePorts = new HashMap<>();
 
-    Schedule(SessionTable table, long nowUs) {
-      this.table = table;
+    Schedule(SessionLifecycle lifecycle, SessionTable.Handler handler, long nowUs) {
+      this.lifecycle = lifecycle;
+      this.handler = handler;
       this.wheel = new TimerWheel(nowUs, TICK_US, SLOTS);
       this.probes = new RateLimiter(PROBES_PER_SECOND, PROBES_AT_ONCE, nowUs);
     }
@@ -392,7 +394,7 @@ final class KeepAlive extends TimerWheel.Timer {
     void probe(Session session) {
       session.fec().forget(); // Incomplete groups hold memory, and nothing completes them any more.
       session.kcp().probeKeepAlive();
-      table.scheduleFlush(session);
+      lifecycle.scheduleFlush(session);
     }
 
     /** The system reports by ICMP that nobody listens at the port of a session's peer. */
@@ -415,11 +417,11 @@ final class KeepAlive extends TimerWheel.Timer {
     }
 
     void unresponsive(Session session) {
-      table.handler().unresponsive(session);
+      handler.unresponsive(session);
     }
 
     void end(Session session, EndReason reason, long nowUs) {
-      table.end(session, reason, nowUs);
+      lifecycle.end(session, reason, nowUs);
     }
   }
 }

@@ -43,7 +43,7 @@ final class MemoryPressure {
   /** With room for this part of the limit more than was refused, no session has to wait. */
   private static final int FREE_PART = 64;
 
-  private final SessionTable table;
+  private final SessionLifecycle lifecycle;
   private final MemoryBudget budget;
   private final UnvalidatedSessions unvalidated;
   private final MemoryReclaim reclaim;
@@ -65,11 +65,11 @@ final class MemoryPressure {
   private boolean isEndDue;
 
   MemoryPressure(
-      SessionTable table,
+      SessionLifecycle lifecycle,
       MemoryBudget budget,
       UnvalidatedSessions unvalidated,
       MemoryReclaim reclaim) {
-    this.table = table;
+    this.lifecycle = lifecycle;
     this.budget = budget;
     this.unvalidated = unvalidated;
     this.reclaim = reclaim;
@@ -84,7 +84,7 @@ final class MemoryPressure {
   void onInput(Session session, long nowUs) {
     MemoryAccount memory = session.kcp().memory();
     if (memory.isUnvalidated() && session.path().isValidated()) {
-      table.moveToCommon(session, nowUs);
+      lifecycle.moveToCommon(session, nowUs);
     }
     if (!session.path().isValidated() && budget.isUnvalidatedShareScarce()) {
       session.kcp().challengePath(); // It might have to give way before it is asked otherwise.
@@ -198,7 +198,7 @@ final class MemoryPressure {
 
   private void advertise(Session session) {
     session.kcp().memoryBecameFree();
-    table.scheduleFlush(session);
+    lifecycle.scheduleFlush(session);
   }
 
   private boolean isOverPart(Session session) {
@@ -223,7 +223,7 @@ final class MemoryPressure {
       holder = next;
       waiting.get(next).begin(next, nowUs);
       next.kcp().memory().reserve(true);
-      table.moveToCommon(next, nowUs);
+      lifecycle.moveToCommon(next, nowUs);
       advertise(next);
     }
   }
@@ -354,7 +354,7 @@ final class MemoryPressure {
   /** Whether sessions whose readers have to go on hold what is missing of the reserve. */
   private boolean doReadersHoldReserve() {
     long unreadBytes =
-        table.sessions(MemoryPressure::isReaderAwaited).stream()
+        lifecycle.sessions(MemoryPressure::isReaderAwaited).stream()
             .mapToLong(session -> session.kcp().memory().receiveBytes())
             .sum();
     long roomBytes = Math.max(0, budget.roomBytesWithReserve());
@@ -370,6 +370,6 @@ final class MemoryPressure {
     waiting.keySet().stream()
         .filter(session -> waiting.get(session).isStalled)
         .max(Comparator.comparingInt(session -> session.kcp().memory().receiveBytes()))
-        .ifPresent(session -> table.end(session, EndReason.MEMORY_SHORTAGE, nowUs));
+        .ifPresent(session -> lifecycle.end(session, EndReason.MEMORY_SHORTAGE, nowUs));
   }
 }

@@ -29,14 +29,14 @@ final class MemoryReclaim {
   /** By this part of what it holds a session has to progress. */
   private static final int PROGRESS_PART = 16;
 
-  private final SessionTable table;
+  private final SessionLifecycle lifecycle;
   private final KcpCounters counters;
   private final OfNetwork ofNetwork;
   private final OfSending ofSending;
   private final OfLingering ofLingering;
 
-  MemoryReclaim(SessionTable table, MemoryBudget budget, KcpCounters counters) {
-    this.table = table;
+  MemoryReclaim(SessionLifecycle lifecycle, MemoryBudget budget, KcpCounters counters) {
+    this.lifecycle = lifecycle;
     this.counters = counters;
     ofNetwork = new OfNetwork(budget.limit().networkParts());
     ofSending = new OfSending(budget.limit().networkParts());
@@ -97,8 +97,8 @@ final class MemoryReclaim {
   }
 
   private void end(Session session, long nowUs) {
-    if (table.contains(session)) {
-      table.end(session, EndReason.MEMORY_SHORTAGE, nowUs);
+    if (lifecycle.contains(session)) {
+      lifecycle.end(session, EndReason.MEMORY_SHORTAGE, nowUs);
     }
   }
 
@@ -144,7 +144,7 @@ final class MemoryReclaim {
       if (network == NetworkParts.NONE) {
         return;
       }
-      for (Session session : table.sessions(s -> s.kcp().memory().network() == network)) {
+      for (Session session : lifecycle.sessions(s -> s.kcp().memory().network() == network)) {
         checked.put(session, Progress.of(session));
       }
       List<Session> resting =
@@ -222,7 +222,7 @@ final class MemoryReclaim {
     private void begin(long nowUs) {
       begunAtUs = nowUs;
       sent = new LinkedHashMap<>();
-      for (Session session : table.sessions(s -> bytes(s) > 0)) {
+      for (Session session : lifecycle.sessions(s -> bytes(s) > 0)) {
         sent.put(session, session.kcp().sendUna());
       }
     }
@@ -310,9 +310,9 @@ final class MemoryReclaim {
     }
 
     private void end(Session session, long nowUs) {
-      if (table.contains(session)) {
+      if (lifecycle.contains(session)) {
         counters.add(KcpCounter.SESSIONS_SHORT_OF_MEMORY, 1);
-        table.end(session, EndReason.CLOSE_TIMEOUT, nowUs);
+        lifecycle.end(session, EndReason.CLOSE_TIMEOUT, nowUs);
       }
     }
   }

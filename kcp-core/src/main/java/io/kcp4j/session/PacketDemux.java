@@ -1,8 +1,6 @@
 package io.kcp4j.session;
 
-import io.kcp4j.EndReason;
 import io.kcp4j.InputResult;
-import io.kcp4j.KcpContext;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpCounters;
 import io.kcp4j.Origin;
@@ -11,26 +9,21 @@ import io.kcp4j.crypto.PacketKey;
 import io.kcp4j.fec.FecPacket;
 import io.netty.buffer.ByteBuf;
 import java.net.InetSocketAddress;
-import java.util.function.ObjLongConsumer;
 
 /**
- * Tells segments, FEC data, parity and unreliable datagrams apart, and gives each to its session.
- * Packets of no session go to {@link Admission}.
+ * Tells segments, FEC data, parity and unreliable datagrams apart, and gives each to its session by
+ * the {@link SessionDriver}. Packets of no session go to {@link UnclaimedPackets}.
  */
 final class PacketDemux {
 
   /** All data of a group have the conv at one place, and so has their parity: protocol.md 11.2. */
   private static final int PARITY_CONV_OFFSET = FecPacket.DATA_HEADER_BYTES;
 
-  private final SessionTable.Handler handler;
   private final KcpCounters counters;
   private final SessionIndex index;
+  private final SessionDriver driver;
   private final Admission admission;
-  private final FlushQueue flushQueue;
-  private final ObjLongConsumer<Session> onValidated;
-  private final MemoryPressure pressure;
-  private final PendingEnds pendingEnds;
-  private final Successors successors;
+  private final UnclaimedPackets unclaimed;
 
   /** What the cipher has added to each packet, in bytes. */
   private final int cipherBytes;
@@ -38,26 +31,18 @@ final class PacketDemux {
   private long packetsOfSessions;
 
   PacketDemux(
-      SessionTable.Handler handler,
-      KcpContext context,
-      int cipherBytes,
+      KcpCounters counters,
       SessionIndex index,
+      SessionDriver driver,
       Admission admission,
-      FlushQueue flushQueue,
-      MemoryPressure pressure,
-      PendingEnds pendingEnds,
-      Successors successors,
-      ObjLongConsumer<Session> onValidated) {
-    this.handler = handler;
-    this.counters = context.total();
-    this.cipherBytes = cipherBytes;
+      UnclaimedPackets unclaimed,
+      int cipherBytes) {
+    this.counters = counters;
     this.index = index;
+    this.driver = driver;
     this.admission = admission;
-    this.flushQueue = flushQueue;
-    this.pressure = pressure;
-    this.pendingEnds = pendingEnds;
-    this.successors = successors;
-    this.onValidated = onValidated;
+    this.unclaimed = unclaimed;
+    this.cipherBytes = cipherBytes;
   }
 
   /** How many packets have been for a session of this table. */
@@ -84,25 +69,34 @@ final class PacketDemux {
    *
    * @param nonceBytes those of the nonce before the packet, 0 if it was opened by no AEAD
    * @param key that has opened it; null if it is not known
+   * @return the attempt that the packet makes to begin a session, to be given to the driver by
+   *     {@link Admission#offer}; null if it makes none
    */
-  void receive(
+  Incoming receive(
       InetSocketAddress remote, ByteBuf packet, int nonceBytes, PacketKey key, long nowUs) {
+    int start = packet.readerIndex();
     switch (fecType(packet)) {
-      case FecPacket.DATA -> receiveFecData(remote, packet, nonceBytes, key, nowUs);
+      case FecPacket.DATA -> {
+        if (isSizeTrue(packet)) {
+          packet.readerIndex(start + FecPacket.DATA_HEADER_BYTES);
+          return receiveSegments(remote, packet, start, nonceBytes, key, nowUs);
+        }
+        counters.add(KcpCounter.FEC_REFUSED, 1);
+      }
       case FecPacket.PARITY -> receiveParity(remote, packet, nonceBytes, nowUs);
       case FecPacket.OUT_OF_BAND -> receiveUnreliable(remote, packet, nonceBytes, nowUs);
-      default -> receiveSegments(remote, packet, packet.readerIndex(), nonceBytes, key, nowUs);
+      default -> {
+        return receiveSegments(remote, packet, start, nonceBytes, key, nowUs);
+      }
     }
+    return null;
   }
 
   /**
-   * Takes in the segments of a packet that begins at {@code start}, the FEC header included.
-   *
-   * @param nonceBytes those of the nonce before the packet, 0 if it was opened by no AEAD
-   * @param key that has opened it; null if it is not known
-   * @return the session that accepted them, or that may use them to recover others; else null
+   * Takes in the segments of a packet that begins at {@code start}, before the header of FEC if it
+   * has one.
    */
-  private Session receiveSegments(
+  private Incoming receiveSegments(
       InetSocketAddress remote,
       ByteBuf segments,
       int start,
@@ -115,53 +109,25 @@ final class PacketDemux {
     }
     Session session = index.find(remote, Segment.conv(segments, segments.readerIndex()));
     if (session == null) {
-      admission.receiveSegments(remote, segments, start, nonceBytes, nowUs);
-      return null;
+      return unclaimed.receiveSegments(remote, segments, start, nonceBytes, nowUs);
     }
     packetsOfSessions++;
-    InputResult result = input(session, segments, Origin.NETWORK, nowUs);
-    if (takeSuccessor(session)) {
-      successors.receive(remote, session, segments, nowUs);
+    boolean hasFec = segments.readerIndex() > start;
+    InputResult result = driver.input(session, segments, Origin.NETWORK, nowUs);
+    if (SessionDriver.takeSuccessor(session)) {
+      admission.receiveSuccessor(remote, session, segments, nowUs);
     }
     if (result != InputResult.REFLECTED) {
       countReceived(session, segments, start);
     }
-    if (result == InputResult.UNPROVEN) {
-      return session; // It may recover the datagram that proves it.
-    }
-    if (result != InputResult.ACCEPTED) {
-      return null;
-    }
-    if (key != null && session.kcp().isLastInputFresh()) {
+    if (result == InputResult.ACCEPTED && key != null && session.kcp().isLastInputFresh()) {
       index.openedBy(key, session, remote);
     }
-    return session;
-  }
-
-  /** Whether the client of a session has made an offer that has begun again. */
-  private static boolean takeSuccessor(Session session) {
-    Extension extension = session.extension();
-    return extension != null && extension.parameters().takeSuccessor();
-  }
-
-  private void receiveFecData(
-      InetSocketAddress remote, ByteBuf packet, int nonceBytes, PacketKey key, long nowUs) {
-    int start = packet.readerIndex();
-    if (!isSizeTrue(packet)) {
-      counters.add(KcpCounter.FEC_REFUSED, 1);
-      return;
+    // A packet that proves nothing may recover the datagram that does.
+    if (hasFec && (result == InputResult.ACCEPTED || result == InputResult.UNPROVEN)) {
+      driver.inputFecData(session, segments, start, nowUs);
     }
-    packet.readerIndex(start + FecPacket.DATA_HEADER_BYTES);
-    Session session = receiveSegments(remote, packet, start, nonceBytes, key, nowUs);
-    if (session == null) {
-      return;
-    }
-    if (!session.fec().isDecoding() && session.path().mayHoldPackets()) {
-      session.ownFec().startDecoding();
-    }
-    if (session.fec().isDecoding()) {
-      recover(session, packet, start, session.kcp().isLastInputFresh(), nowUs);
-    }
+    return null;
   }
 
   private void receiveParity(InetSocketAddress remote, ByteBuf packet, int nonceBytes, long nowUs) {
@@ -172,26 +138,13 @@ final class PacketDemux {
     }
     Session session = index.find(remote, packet.getIntLE(start + PARITY_CONV_OFFSET));
     if (session == null) {
-      admission.receiveUnclaimed(packet, start, nonceBytes);
+      unclaimed.receive(packet, start, nonceBytes);
       return;
     }
     packetsOfSessions++;
     countReceived(session, packet, start);
     session.kcp().counters().add(KcpCounter.FEC_PARITY_IN, 1);
-    if (session.fec().isDecoding()) {
-      recover(session, packet, start, false, nowUs);
-    }
-  }
-
-  private void recover(Session session, ByteBuf packet, int start, boolean isFresh, long nowUs) {
-    FecLayer fec = session.fec();
-    fec.input(packet, start, isFresh, nowUs);
-    for (ByteBuf recovered; (recovered = fec.nextRecovered()) != null; ) {
-      if (input(session, recovered, Origin.RECOVERED, nowUs) == InputResult.ACCEPTED) {
-        session.kcp().counters().add(KcpCounter.FEC_RECOVERED, 1);
-      }
-      takeSuccessor(session); // No session begins with a recovered datagram.
-    }
+    driver.inputFec(session, packet, start, false, nowUs);
   }
 
   private void receiveUnreliable(
@@ -204,64 +157,15 @@ final class PacketDemux {
     }
     Session session = index.find(remote, packet.getIntLE(payload - Integer.BYTES));
     if (session == null) {
-      admission.receiveUnclaimed(packet, start, nonceBytes);
+      unclaimed.receive(packet, start, nonceBytes);
       return;
     }
     packetsOfSessions++;
     countReceived(session, packet, start);
-    session.unreliable().receive(packet, payload, packet.writerIndex() - payload);
-    session.keepAlive().updateIdle(nowUs);
-    if (!session.path().isValidated()) { // Else it may be a replay.
-      session.onReceived(nowUs);
-    }
-    flushQueue.onUnreliableDatagram(session);
+    driver.inputUnreliable(session, packet, payload, nowUs);
   }
 
   private void countReceived(Session session, ByteBuf packet, int start) {
     session.path().onReceived(packet.writerIndex() - start + cipherBytes);
-  }
-
-  /** Gives segments to the session. */
-  private InputResult input(Session session, ByteBuf segments, Origin origin, long nowUs) {
-    InputResult result = session.kcp().input(segments, origin, nowUs);
-    if (result != InputResult.ACCEPTED) {
-      return result;
-    }
-    pressure.onInput(session, nowUs);
-    boolean isProof = !session.path().isValidated() && session.isPeerProven();
-    if (isProof) {
-      onValidated.accept(session, nowUs);
-    }
-    boolean isFresh = isProof || session.kcp().isLastInputFresh();
-    if (isFresh) {
-      session.onReceived(nowUs);
-    }
-    Extension extension = session.extension();
-    if (extension != null && extension.endDatagram(!isFresh, nowUs)) {
-      session.kcp().reconfigure(session.kcp().config()); // Offers reserve no room any more.
-    }
-    if (extension != null && extension.hasNews()) {
-      receiveNews(session, extension);
-    }
-    boolean isIdleChecked = extension != null && session.keepAlive().hasIdleTimeout();
-    if (isIdleChecked && session.takeUnreliableReceived()) {
-      session.keepAlive().updateIdle(nowUs);
-    }
-    flushQueue.onDatagram(session);
-    return result;
-  }
-
-  /** What the table has to know of a session's extension: seldom more than once. */
-  private void receiveNews(Session session, Extension extension) {
-    if (extension.takeIdHandedOut()) {
-      index.addId(session);
-    }
-    if (extension.items().takeEnd()) {
-      pendingEnds.add(session, EndReason.SESSION_UNKNOWN);
-    }
-    if (extension.parameters().takeMismatch()) {
-      handler.mismatched(KcpCounter.DELIVERY_MISMATCHED, session.remote());
-      pendingEnds.add(session, EndReason.DELIVERY_MISMATCHED);
-    }
   }
 }

@@ -94,6 +94,13 @@ public final class Session extends FlushQueue.Entry {
     }
   }
 
+  private void uncharge() {
+    if (isCharged) {
+      isCharged = false;
+      kcp.memory().release(UnvalidatedSessions.SESSION_BYTES);
+    }
+  }
+
   /**
    * Tells how much the owner holds that waits to be written. As long as the address of the peer may
    * be forged, that counts, and the session may have to give way for it.
@@ -117,10 +124,7 @@ public final class Session extends FlushQueue.Entry {
 
   /** It is known that the peer receives at its address: what is sent is not limited any more. */
   void validatePath() {
-    if (isCharged) {
-      isCharged = false;
-      kcp.memory().release(UnvalidatedSessions.SESSION_BYTES);
-    }
+    uncharge();
     path.validate();
     waitingToBeWritten(0);
     kcp.endSendLimit();
@@ -289,11 +293,6 @@ public final class Session extends FlushQueue.Entry {
     return extension instanceof LanesExtension lanes ? lanes.lanes() : null;
   }
 
-  /** Whether the delivery is by lanes, and the peer has none. */
-  boolean isWithoutLanes() {
-    return lanes() != null && lanes().isUnsupported();
-  }
-
   /** How the peer delivers, and how this side does; empty if that is the same, or not known. */
   public String deliveryMismatch() {
     return extension == null ? "" : extension.parameters().mismatch();
@@ -363,11 +362,6 @@ public final class Session extends FlushQueue.Entry {
     return closeHandshake != null && closeHandshake.hasPeerClosed();
   }
 
-  /** Whether the peer has said, and proven, that it does not know the session any more. */
-  boolean isUnknownToPeer(long nowUs) {
-    return extension != null && extension.items().isUnknownToPeer(nowUs);
-  }
-
   /**
    * What the peer's application has said: about its abort, about its close, once everything that
    * precedes that has been received, or about the refusal of a client's session; else null.
@@ -377,7 +371,8 @@ public final class Session extends FlushQueue.Entry {
     if (closeHandshake != null && closeHandshake.peerReason() != null) {
       return closeHandshake.peerReason();
     }
-    return offers() == null ? null : offers().refusal();
+    Offers offers = extension == null ? null : extension.offers();
+    return offers == null ? null : offers.refusal();
   }
 
   /**
@@ -389,15 +384,6 @@ public final class Session extends FlushQueue.Entry {
     if (extension != null) {
       extension.items().closeHandshake().reason(reason);
     }
-  }
-
-  /** Whether the server has refused the session, and nothing has contradicted that in time. */
-  boolean isRefused(long nowUs) {
-    return offers() != null && offers().isRefused(nowUs);
-  }
-
-  private Offers offers() {
-    return extension == null ? null : extension.offers();
   }
 
   /** The item by which this side gives up closing: RESET for a peer of an earlier version. */
@@ -613,10 +599,7 @@ public final class Session extends FlushQueue.Entry {
       unreliable.close();
     }
     waitingToBeWritten(0);
-    if (isCharged) {
-      isCharged = false;
-      kcp.memory().release(UnvalidatedSessions.SESSION_BYTES);
-    }
+    uncharge();
   }
 
   KeepAlive keepAlive() {

@@ -17,8 +17,6 @@ import io.netty.buffer.ByteBuf;
 import java.net.InetSocketAddress;
 import java.util.List;
 import java.util.Objects;
-import java.util.function.LongConsumer;
-import java.util.function.Predicate;
 
 /**
  * The sessions of one socket. Opens each packet, finds its session, lets peers begin new sessions,
@@ -30,10 +28,10 @@ import java.util.function.Predicate;
  * soon if it says so. The deadlines of sessions are on the {@link TimerWheel}, which other tables
  * on the thread may share.
  *
- * <p><b>Parts.</b> {@link PacketDecrypter} opens packets, {@link PacketDemux} classifies them,
- * {@link SessionIndex} finds sessions, {@link Admission} decides on packets of unknown peers,
- * {@link FlushQueue} drives sessions that have received something or have something to send, and
- * {@link KeepAlive.Schedule} ends those of unresponsive peers.
+ * <p><b>Parts.</b> {@link PacketDecrypter} opens packets, {@link PacketDemux} finds their sessions
+ * by the {@link SessionIndex}, {@link Admission} decides on attempts to begin a session, {@link
+ * FlushQueue} and {@link SessionDriver} drive sessions that have received something or have
+ * something to send, and {@link SessionLifecycle} knows how they begin, close and end.
  *
  * <p><b>Admission.</b> Nothing is kept for an unknown peer before a PUSH with sequence number 0 has
  * been received from it, and nothing for a session that was closed within the last minute. A window
@@ -202,11 +200,10 @@ public final class SessionTable {
   public static final int DEFAULT_UNVALIDATED_LIMIT = UnvalidatedSessions.DEFAULT_LIMIT;
 
   /** How many attempts to begin a session wait for their answer at most. */
-  public static final int MAX_PENDING_ATTEMPTS = Backlog.MAX_PENDING_ACCEPTS;
+  public static final int MAX_PENDING_ATTEMPTS = Incoming.Backlog.MAX_PENDING_ACCEPTS;
 
   private final Handler handler;
   private final KcpContext context;
-  private final KcpCounters counters;
   private final FecContext fecContext;
 
   /** Of sessions without FEC, and of what is sent for no session. */
@@ -217,36 +214,21 @@ public final class SessionTable {
 
   private final SessionDirectory directory;
   private final int maxDatagramBytes;
-  private final PacketOutput output;
   private final SessionIndex index;
   private final TimerWheel deadlines;
+  private final SessionLifecycle lifecycle;
   private final FlushQueue flushQueue;
-  private final KeepAlive.Schedule keepAlives;
-  private final UnvalidatedSessions unvalidated;
-  private final MemoryReclaim reclaim;
-  private final MemoryPressure pressure;
-  private final PacketForwarder forwarder;
-  private final Successors successors;
-  private final Admission admission;
-  private final PacketDemux demux;
-  private final ClosingSessions closing;
-  private final DuplicateSessions duplicates;
   private final StatelessResponder responder;
   private final CandidatePaths candidates;
+  private final UnclaimedPackets.Forwarder forwarder;
+  private final Admission admission;
+  private final UnclaimedPackets unclaimed;
+  private final PacketDemux demux;
   private final PacketDecrypter decrypter;
-  private ResetTokens resetTokens;
-
-  /** How many validated sessions a remote address may have; 0 for any number. */
-  private int convsPerAddress;
-
   private final SessionKey.Hash networks;
-
   private final long laneHashSeed = HashSeed.next();
-
-  private final PendingEnds pendingEnds;
-
+  private ResetTokens resetTokens;
   private PacketCipher cipher;
-  private boolean isClosed;
 
   /**
    * Makes a table.
@@ -272,61 +254,41 @@ public final class SessionTable {
       long nowUs) {
     this.handler = Objects.requireNonNull(handler, "handler");
     this.context = context;
-    this.counters = context.total();
     this.fecContext = fecContext;
     this.directory = Objects.requireNonNull(directory, "directory");
     this.maxDatagramBytes = maxDatagramBytes;
     this.cipher = Objects.requireNonNull(cipher, "cipher");
-    output = new PacketOutput(cipher);
-    index = new SessionIndex(this, directory);
-    keepAlives = new KeepAlive.Schedule(this, nowUs);
     this.deadlines = Objects.requireNonNull(deadlines, "deadlines");
-    flushQueue = new FlushQueue(this, handler, deadlines, output);
+    KcpCounters counters = context.total();
+    networks =
+        new SessionKey.Hash(context.budget().limit().networkParts().hashSeed(HashSeed.next()));
     unprotected = new FecLayer(fecContext, counters);
     unprotectedFromZero = new FecLayer(fecContext, counters);
     unprotectedFromZero.firstSeqid(0);
-    responder =
-        new StatelessResponder(
-            handler, flushQueue, output, unprotected, maxDatagramBytes, counters);
-    candidates = new CandidatePaths(this, index, responder, deadlines, counters);
-    unvalidated = new UnvalidatedSessions(this, context.budget());
-    reclaim = new MemoryReclaim(this, context.budget(), counters);
-    pressure = new MemoryPressure(this, context.budget(), unvalidated, reclaim);
-    networks =
-        new SessionKey.Hash(context.budget().limit().networkParts().hashSeed(HashSeed.next()));
-    pendingEnds = new PendingEnds(this, flushQueue);
-    forwarder = new PacketForwarder(index, counters);
-    AttemptFilter filter =
-        new AttemptFilter(responder, () -> directory.replayFilter(context.budget()));
-    successors = new Successors(handler, filter, pendingEnds);
+    index = new SessionIndex(this, directory);
+    lifecycle =
+        new SessionLifecycle(
+            handler,
+            context,
+            directory,
+            index,
+            deadlines,
+            cipher,
+            unprotected,
+            maxDatagramBytes,
+            nowUs);
+    SessionDriver driver = lifecycle.driver();
+    flushQueue = driver.queue();
+    responder = new StatelessResponder(driver, counters);
+    candidates = new CandidatePaths(lifecycle, index, responder, deadlines, counters);
+    forwarder = new UnclaimedPackets.Forwarder(index, counters);
     admission =
         new Admission(
-            this,
-            handler,
-            context,
-            index,
-            directory,
-            responder,
-            candidates,
-            forwarder,
-            unvalidated,
-            filter,
-            successors);
-    demux =
-        new PacketDemux(
-            handler,
-            context,
-            cipherBytes(),
-            index,
-            admission,
-            flushQueue,
-            pressure,
-            pendingEnds,
-            successors,
-            this::validated);
+            this, handler, context, lifecycle, index, directory, responder, candidates, forwarder);
+    unclaimed =
+        new UnclaimedPackets(handler, counters, index, responder, candidates, admission, forwarder);
+    demux = new PacketDemux(counters, index, driver, admission, unclaimed, cipherBytes());
     decrypter = new PacketDecrypter(handler, this::receive, context, cipher, index);
-    closing = new ClosingSessions(this, deadlines, reclaim);
-    duplicates = new DuplicateSessions(this, counters);
   }
 
   /**
@@ -334,7 +296,7 @@ public final class SessionTable {
    * is answered and nothing is kept.
    */
   public void acceptOnProbe(boolean accept) {
-    admission.acceptOnProbe(accept);
+    unclaimed.acceptOnProbe(accept);
   }
 
   /**
@@ -345,7 +307,7 @@ public final class SessionTable {
    * @param sessions at least 1; default {@value #DEFAULT_UNVALIDATED_LIMIT}
    */
   public void unvalidatedLimit(int sessions) {
-    unvalidated.limit(sessions);
+    lifecycle.unvalidated().limit(sessions);
   }
 
   /**
@@ -356,10 +318,7 @@ public final class SessionTable {
    * @param convs 0, the default, for any number
    */
   public void convsPerAddress(int convs) {
-    convsPerAddress = convs;
-    if (convs > 0) {
-      index.trackAddresses();
-    }
+    lifecycle.convsPerAddress(convs);
   }
 
   /**
@@ -404,12 +363,17 @@ public final class SessionTable {
               + " as before)");
     }
     this.cipher = cipher;
-    output.cipher(cipher);
+    lifecycle.driver().cipher(cipher);
     decrypter.cipher(cipher);
   }
 
   Path.AddressExcess addressExcess() {
     return directory.addressExcess();
+  }
+
+  /** How its sessions begin, close and end. */
+  SessionLifecycle lifecycle() {
+    return lifecycle;
   }
 
   /** The wheel for the deadlines of sessions. */
@@ -502,16 +466,9 @@ public final class SessionTable {
    */
   public void add(Session session, long nowUs) {
     session.validatePath();
-    insert(session, nowUs);
+    lifecycle.insert(session, nowUs);
     directory.enter();
     directory.validated();
-  }
-
-  void insert(Session session, long nowUs) {
-    index.add(session);
-    flushQueue.add(session);
-    session.keepAlive().start(keepAlives, nowUs);
-    counters.add(KcpCounter.SESSIONS_OPENED, 1);
   }
 
   /**
@@ -521,136 +478,12 @@ public final class SessionTable {
    * @param nowUs the time, in microseconds
    */
   public void remove(Session session, long nowUs) {
-    if (!contains(session)) {
-      return;
-    }
-    index.remove(session, nowUs);
-    leave(session, nowUs);
-  }
-
-  private void leave(Session session, long nowUs) {
-    unvalidated.remove(session);
-    duplicates.remove(session);
-    forgetAuthenticated(session, nowUs);
-    pressure.remove(session);
-    flushQueue.remove(session);
-    if (!session.isClosing()) {
-      session.keepAlive().stop();
-      if (session.path().isValidated()) {
-        directory.validatedLeaves();
-      }
-    }
-    closing.remove(session);
-    directory.leave();
-    counters.add(KcpCounter.SESSIONS_CLOSED, 1);
-  }
-
-  /**
-   * A session ends that an authenticated packet may have begun. The filter takes the packet over
-   * before the session is forgotten, so that a replay finds one of them.
-   */
-  private void forgetAuthenticated(Session session, long nowUs) {
-    FirstPacket first = directory.authenticated().first(session);
-    if (first != null) {
-      if (!isClosed) {
-        directory.replayFilter(context.budget()).renew(session.conv(), first.nonce(), nowUs);
-      }
-      directory.authenticated().remove(session);
-    }
-  }
-
-  /** Ends a session to make room for another. Its peer may begin it again at once. */
-  void evict(Session session, long nowUs) {
-    counters.add(KcpCounter.SESSIONS_EVICTED, 1);
-    if (session.isClosing()) {
-      endClosing(session, nowUs);
-      return;
-    }
-    index.forget(session);
-    leave(session, nowUs);
-    session.waitingToBeWritten(0);
-    handler.ended(session, EndReason.EVICTED);
-  }
-
-  /** The path of a session has been validated. */
-  void validated(Session session, long nowUs) {
-    session.validatePath();
-    if (!session.isClosing()) {
-      directory.validated();
-    }
-    moveToCommon(session, nowUs);
-    index.validated(session);
-    Session oldest =
-        convsPerAddress == 0 ? null : index.oldestBeyond(session.remote(), convsPerAddress);
-    if (oldest != null) {
-      pendingEnds.add(oldest, EndReason.REPLACED);
-    }
-  }
-
-  /**
-   * Moves a session whose path was never validated to an address at which its peer has shown that
-   * it receives.
-   *
-   * @return false if no session may begin there now, or if there is another one of that address and
-   *     conversation id
-   */
-  boolean move(Session session, InetSocketAddress remote, long nowUs) {
-    if (!handler.isAccepting(remote, session.conv())
-        || !index.addKey(session, new SessionKey(remote, session.conv()))) {
-      return false;
-    }
-    session.moveTo(remote);
-    validated(session, nowUs);
-    counters.add(KcpCounter.SESSIONS_MOVED, 1);
-    handler.moved(session);
-    scheduleFlush(session);
-    return true;
-  }
-
-  DuplicateSessions duplicates() {
-    return duplicates;
-  }
-
-  /** The other sessions of the client of a session, at all tables of the server. */
-  List<Session> othersOfClient(Session session) {
-    return directory.authenticated().othersOfClient(session);
-  }
-
-  /**
-   * Runs a task on the thread of this table: at once if that is the caller.
-   *
-   * @param task is given the time, in microseconds
-   */
-  void run(SessionTable caller, LongConsumer task, long nowUs) {
-    if (caller == this) {
-      task.accept(nowUs);
-    } else {
-      handler.execute(() -> task.accept(handler.readNowUs(nowUs)));
-    }
+    lifecycle.remove(session, nowUs);
   }
 
   /** What waits to be written to peers whose addresses may be forged has changed. */
   void countWaiting(int bytes) {
-    unvalidated.countWaiting(bytes);
-  }
-
-  /**
-   * Counts what a session with a validated path holds in the common part of the memory. As long as
-   * that has no room, the session stays with those that are not validated, and may give way.
-   */
-  void moveToCommon(Session session, long nowUs) {
-    if (session.kcp().memory().validated()) {
-      unvalidated.validated(session, nowUs);
-    }
-  }
-
-  /** Ends sessions that have to end by what was received. User code may run. */
-  void endPending(long nowUs) {
-    pendingEnds.run(nowUs);
-  }
-
-  boolean contains(Session session) {
-    return flushQueue.contains(session);
+    lifecycle.unvalidated().countWaiting(bytes);
   }
 
   /**
@@ -663,9 +496,7 @@ public final class SessionTable {
    * @param nowUs the time, in microseconds
    */
   public void linger(Session session, int timeoutMs, int maxMs, long nowUs) {
-    if (contains(session)) {
-      closing.linger(session, 1_000L * timeoutMs, nowUs + 1_000L * maxMs, nowUs);
-    }
+    lifecycle.linger(session, 1_000L * timeoutMs, nowUs + 1_000L * maxMs, nowUs);
   }
 
   /**
@@ -677,8 +508,8 @@ public final class SessionTable {
    * @param nowUs the time, in microseconds
    */
   public void portUnreachable(Session session, long nowUs) {
-    if (contains(session) && !session.isClosing()) {
-      keepAlives.onPortUnreachable(session, nowUs);
+    if (lifecycle.contains(session) && !session.isClosing()) {
+      lifecycle.keepAlives().onPortUnreachable(session, nowUs);
     }
   }
 
@@ -693,7 +524,7 @@ public final class SessionTable {
    * @return whether the session stays in the table; {@link Handler#closed} is called at its end
    */
   public boolean closeGracefully(Session session, long nowUs) {
-    return beginClosing(session, ExtensionMessage.CLOSE, 0, nowUs);
+    return lifecycle.close(session, ExtensionMessage.CLOSE, 0, nowUs);
   }
 
   /**
@@ -705,7 +536,7 @@ public final class SessionTable {
    * @return whether the session stays in the table; {@link Handler#closed} is called at its end
    */
   public boolean abort(Session session, int code, long nowUs) {
-    return beginClosing(session, ExtensionMessage.RESET, code, nowUs);
+    return lifecycle.close(session, ExtensionMessage.RESET, code, nowUs);
   }
 
   /**
@@ -721,73 +552,17 @@ public final class SessionTable {
     session.kcp().forgetStall();
     int type = session.closeFailedType();
     boolean isFailedClose = type == ExtensionMessage.CLOSE_FAILED;
-    return beginClosing(session, type, isFailedClose ? session.kcp().sendEnd(hasMore) : 0, nowUs);
-  }
-
-  private boolean beginClosing(Session session, int type, int code, long nowUs) {
-    boolean stays = contains(session) && session.beginClosing(type, code, nowUs);
-    if (stays) {
-      if (session.path().isValidated()) {
-        directory.validatedLeaves();
-      }
-      session.keepAlive().stop();
-      closing.add(session, nowUs);
-      flushQueue.onWrite(session);
-    } else {
-      remove(session, nowUs);
-      session.close();
-    }
-    return stays;
-  }
-
-  /** A session that is closing has received something, which nobody reads. */
-  void closingProgressed(Session session, long nowUs) {
-    if (session.isCloseAnswered() || session.hasPeerReset()) {
-      flushQueue.answerEnd(session, nowUs);
-      endClosing(session, nowUs);
-    }
-  }
-
-  /** The peer has answered, or there is no more time for that. */
-  void endClosing(Session session, long nowUs) {
-    remove(session, nowUs);
-    session.close();
-    handler.closed(session);
+    return lifecycle.close(
+        session, type, isFailedClose ? session.kcp().sendEnd(hasMore) : 0, nowUs);
   }
 
   Handler handler() {
     return handler;
   }
 
-  /** The sessions for which a condition holds. Slow. */
-  List<Session> sessions(Predicate<Session> condition) {
-    return index.sessions(condition);
-  }
-
   /** By what the memory of sessions of one host, or of one network of IPv6, is counted together. */
   int network(InetSocketAddress remote) {
     return networks.host(remote);
-  }
-
-  void end(Session session, EndReason reason, long nowUs) {
-    if (reason == EndReason.MEMORY_SHORTAGE) {
-      counters.add(KcpCounter.SESSIONS_SHORT_OF_MEMORY, 1);
-    }
-    if (session.isClosing()) {
-      endClosing(session, nowUs);
-      return;
-    }
-    if (!reason.isToldToPeer()) {
-      remove(session, nowUs);
-    }
-    boolean isUnanswered = reason.isTimeout() && !session.hasPeerAnswered();
-    try {
-      handler.ended(session, isUnanswered ? EndReason.NEVER_ANSWERED : reason);
-    } finally {
-      if (!session.isClosing()) {
-        remove(session, nowUs);
-      }
-    }
   }
 
   // Input
@@ -801,7 +576,7 @@ public final class SessionTable {
    */
   public void receive(InetSocketAddress remote, ByteBuf datagram, long nowUs) {
     if (datagram.readableBytes() > maxDatagramBytes) {
-      counters.add(KcpCounter.OVERSIZE, 1);
+      context.total().add(KcpCounter.OVERSIZE, 1);
       return;
     }
     decrypter.receive(remote, datagram, nowUs);
@@ -828,15 +603,16 @@ public final class SessionTable {
   private void receive(
       InetSocketAddress remote, ByteBuf packet, int nonceBytes, PacketKey key, long nowUs) {
     flushQueue.beginBatch();
-    successors.takeReplaced(); // User code may have thrown before that.
+    lifecycle.endPending(nowUs); // What user code has left that has thrown.
     int start = packet.readerIndex();
     do {
-      demux.receive(remote, packet.readerIndex(start), nonceBytes, key, nowUs);
-      if (admission.hasBegun() && admission.offer(packet.readerIndex(start), nonceBytes, nowUs)) {
+      packet.readerIndex(start);
+      Incoming incoming = demux.receive(remote, packet, nonceBytes, key, nowUs);
+      if (incoming != null
+          && admission.offer(incoming, packet.readerIndex(start), nonceBytes, nowUs)) {
         demux.receive(remote, packet, nonceBytes, key, nowUs);
       }
-      pendingEnds.run(nowUs);
-    } while (successors.takeReplaced()); // The packet begins another session.
+    } while (lifecycle.endPending(nowUs)); // The packet begins another session.
   }
 
   /** Takes in packets that have waited until the session was accepted. */
@@ -854,8 +630,7 @@ public final class SessionTable {
    * driver, now or later.
    */
   public void close() {
-    isClosed = true;
-    closing.endAll();
+    lifecycle.closeTable();
     candidates.close();
     admission.close();
     index.close();
@@ -881,12 +656,7 @@ public final class SessionTable {
   /** Sessions that wait for memory get some, or others end for them, or for want of room. */
   private void relieve(long nowUs) {
     admission.giveWay(nowUs);
-    if (unvalidated.isMemoryShort() || pressure.isActive() || reclaim.isActive()) {
-      unvalidated.reclaim(nowUs);
-      pressure.update(nowUs);
-      reclaim.update(nowUs);
-      flushQueue.flushPending(nowUs);
-    }
+    lifecycle.relieveMemory(nowUs);
   }
 
   /**
@@ -912,7 +682,7 @@ public final class SessionTable {
    * @param nowUs the time, in microseconds
    */
   public void flushNow(Session session, long nowUs) {
-    flushQueue.flushNow(session, nowUs);
+    lifecycle.driver().flushNow(session, nowUs);
   }
 
   /**
@@ -923,7 +693,7 @@ public final class SessionTable {
    */
   public void flushLast(Session session, long nowUs) {
     for (int copy = 0; copy <= CloseHandshake.COPIES; copy++) {
-      flushQueue.flushNow(session, nowUs + (long) copy * CloseHandshake.COPY_DELAY_US);
+      lifecycle.driver().flushNow(session, nowUs + (long) copy * CloseHandshake.COPY_DELAY_US);
     }
   }
 
@@ -938,8 +708,8 @@ public final class SessionTable {
   public boolean sweep(long nowUs) {
     index.sweep(nowUs);
     admission.sweep(nowUs);
-    duplicates.sweep(nowUs);
+    lifecycle.duplicates().sweep(nowUs);
     relieve(nowUs);
-    return keepAlives.sweep(nowUs);
+    return lifecycle.keepAlives().sweep(nowUs);
   }
 }

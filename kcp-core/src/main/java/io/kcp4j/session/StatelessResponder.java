@@ -24,29 +24,37 @@ final class StatelessResponder {
   /** The sequence number before the first of a session. */
   private static final int CHALLENGE_SN = -1;
 
-  private final SessionTable.Handler handler;
-  private final FlushQueue flushQueue;
-  private final PacketOutput output;
-  private final FecLayer unprotected;
-  private final int maxDatagramBytes;
+  private static final int ENDED_BYTES =
+      ExtensionMessage.HEADER_BYTES
+          + ExtensionMessage.itemBytes(ExtensionMessage.TOKEN)
+          + ExtensionMessage.itemBytes(ExtensionMessage.ENDED);
+
+  /** Where answers are written. */
+  interface Output {
+
+    /** Whether the socket takes more packets. */
+    boolean isWritable();
+
+    /**
+     * Begins a packet that belongs to no session.
+     *
+     * @param bytes the most that is written, without what the cipher adds
+     */
+    ByteBuf begin(InetSocketAddress remote, int bytes);
+
+    /** Ends the packet, which leaves with the next flush. */
+    void end();
+  }
+
+  private final Output output;
   private final KcpCounters counters;
   private ResetTokens tokens;
 
   /** Null until a query has come. */
   private AnswerLimits limits;
 
-  StatelessResponder(
-      SessionTable.Handler handler,
-      FlushQueue flushQueue,
-      PacketOutput output,
-      FecLayer unprotected,
-      int maxDatagramBytes,
-      KcpCounters counters) {
-    this.handler = handler;
-    this.flushQueue = flushQueue;
+  StatelessResponder(Output output, KcpCounters counters) {
     this.output = output;
-    this.unprotected = unprotected;
-    this.maxDatagramBytes = maxDatagramBytes;
     this.counters = counters;
   }
 
@@ -57,10 +65,10 @@ final class StatelessResponder {
 
   /** Writes the answer to a probe, unless the output is blocked. */
   void answerProbe(InetSocketAddress remote, int conv) {
-    if (handler.isOutputWritable()) {
-      ByteBuf out = begin(remote, Segment.HEADER_BYTES);
+    if (output.isWritable()) {
+      ByteBuf out = output.begin(remote, Segment.HEADER_BYTES);
       Segment.write(out, conv, Segment.WINS, 0, WINDOW, 0, 0, 0, 0);
-      end();
+      output.end();
     }
   }
 
@@ -75,7 +83,7 @@ final class StatelessResponder {
    * @param offeredToken that of its offer
    */
   void answerRetry(SessionKey client, long offeredToken, long retryToken) {
-    if (!handler.isOutputWritable()) {
+    if (!output.isWritable()) {
       return;
     }
     int bytes =
@@ -85,7 +93,7 @@ final class StatelessResponder {
     ByteBuf out = beginMessage(client, WINDOW, 0, bytes);
     ExtensionMessage.write(out, ExtensionMessage.TOKEN, offeredToken);
     ExtensionMessage.write(out, ExtensionMessage.RETRY, retryToken);
-    end();
+    output.end();
     counters.add(KcpCounter.RETRIES_OUT, 1);
   }
 
@@ -105,7 +113,7 @@ final class StatelessResponder {
             + ExtensionMessage.itemBytes(ExtensionMessage.REFUSED);
     int roomBytes = offer.datagramBytes() - Segment.HEADER_BYTES - leastBytes;
     if (roomBytes < 0
-        || !handler.isOutputWritable()
+        || !output.isWritable()
         || !limits(nowUs).takeForUnknown(client.remote(), nowUs)) {
       return;
     }
@@ -113,29 +121,31 @@ final class StatelessResponder {
     ByteBuf out = beginMessage(client, WINDOW, 0, leastBytes + text.length);
     ExtensionMessage.write(out, ExtensionMessage.TOKEN, offer.token());
     ExtensionMessage.ReasonItem.write(out, ExtensionMessage.REFUSED, reason.code(), text);
-    end();
+    output.end();
     counters.add(KcpCounter.REFUSALS_OUT, 1);
   }
 
   /**
-   * Tells the peer of a session that was closed here that it has ended, if it has the extension and
-   * expects an answer, and unless the output is blocked.
+   * Whether the peer of a session that was closed here may be told so: it expects an answer, and
+   * the output is not blocked.
    */
-  void answerEnded(SessionKey peer, ClosedSessions.Entry session, ByteBuf segments, long nowUs) {
-    int bytes =
-        ExtensionMessage.HEADER_BYTES
-            + ExtensionMessage.itemBytes(ExtensionMessage.TOKEN)
-            + ExtensionMessage.itemBytes(ExtensionMessage.ENDED);
-    if (!isAnswerExpected(segments)
-        || !mayAnswer(segments, bytes)
-        || !session.takeAnswer(nowUs)
-        || !limits(nowUs).takeForEnded(nowUs)) {
+  boolean mayAnswerEnded(ByteBuf segments) {
+    return isAnswerExpected(segments) && mayAnswer(segments, ENDED_BYTES);
+  }
+
+  /**
+   * Tells the peer of a session that was closed here that it has ended.
+   *
+   * @param peerToken what messages to the peer have to show
+   */
+  void answerEnded(SessionKey peer, long peerToken, long nowUs) {
+    if (!limits(nowUs).takeForEnded(nowUs)) {
       return;
     }
-    ByteBuf out = beginMessage(peer, WINDOW, 0, bytes);
-    ExtensionMessage.write(out, ExtensionMessage.TOKEN, session.peerToken());
+    ByteBuf out = beginMessage(peer, WINDOW, 0, ENDED_BYTES);
+    ExtensionMessage.write(out, ExtensionMessage.TOKEN, peerToken);
     ExtensionMessage.writeItemHeader(out, ExtensionMessage.ENDED);
-    end();
+    output.end();
     counters.add(KcpCounter.ENDED_OUT, 1);
   }
 
@@ -150,10 +160,10 @@ final class StatelessResponder {
    * acknowledges the sequence number and the timestamp of a segment that it takes for a duplicate.
    */
   void challenge(SessionKey client, int ts) {
-    if (handler.isOutputWritable()) {
-      ByteBuf out = begin(client.remote(), Segment.HEADER_BYTES);
+    if (output.isWritable()) {
+      ByteBuf out = output.begin(client.remote(), Segment.HEADER_BYTES);
       Segment.write(out, client.conv(), Segment.PUSH, 0, WINDOW, ts, CHALLENGE_SN, 0, 0);
-      end();
+      output.end();
       counters.add(KcpCounter.CHALLENGES_OUT, 1);
     }
   }
@@ -191,14 +201,14 @@ final class StatelessResponder {
    * @param echo what its query has asked for, or null
    */
   void reset(SessionKey client, int una, long sessionId, ExtensionMessage.Echo echo) {
-    if (!handler.isOutputWritable()) {
+    if (!output.isWritable()) {
       return;
     }
     ByteBuf out = beginMessage(client, 0, una, resetBytes(echo));
     ExtensionMessage.writeItemHeader(out, ExtensionMessage.STATELESS_RESET, echo);
     out.writeBytes(tokens.of(sessionId));
     ExtensionMessage.Echo.write(out, echo);
-    end();
+    output.end();
     counters.add(KcpCounter.STATELESS_RESETS_OUT, 1);
   }
 
@@ -225,14 +235,14 @@ final class StatelessResponder {
     ExtensionMessage.writeItemHeader(out, ExtensionMessage.PATH_CHALLENGE, echo);
     out.writeLongLE(challenge);
     ExtensionMessage.Echo.write(out, echo);
-    end();
+    output.end();
     counters.add(KcpCounter.PATH_CHALLENGES_OUT, 1);
     return true;
   }
 
   /** Begins a message that says nothing of a session but what a query has asked for. */
   private ByteBuf beginMessage(SessionKey client, int wnd, int una, int bytes) {
-    ByteBuf out = begin(client.remote(), Segment.HEADER_BYTES + bytes);
+    ByteBuf out = output.begin(client.remote(), Segment.HEADER_BYTES + bytes);
     Segment.write(out, client.conv(), Segment.WINS, 0, wnd, 0, 0, una, bytes);
     ExtensionMessage.writeHeader(out);
     return out;
@@ -240,7 +250,7 @@ final class StatelessResponder {
 
   /** Whether segments may be answered by a message of this size: no longer than they are. */
   private boolean mayAnswer(ByteBuf segments, int bytes) {
-    return segments.readableBytes() >= Segment.HEADER_BYTES + bytes && handler.isOutputWritable();
+    return segments.readableBytes() >= Segment.HEADER_BYTES + bytes && output.isWritable();
   }
 
   private AnswerLimits limits(long nowUs) {
@@ -248,16 +258,6 @@ final class StatelessResponder {
       limits = new AnswerLimits(new SessionKey.Hash(), nowUs);
     }
     return limits;
-  }
-
-  private ByteBuf begin(InetSocketAddress remote, int bytes) {
-    output.to(handler.output(remote), new Path(remote), unprotected, maxDatagramBytes, 0);
-    return output.begin(bytes);
-  }
-
-  private void end() {
-    output.end();
-    flushQueue.onOutput();
   }
 
   /**

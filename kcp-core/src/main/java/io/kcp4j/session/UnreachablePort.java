@@ -169,6 +169,6 @@ final class UnreachablePort extends TimerWheel.Timer {
   }
 
   private void end(long nowUs) {
-    session.table().end(session, EndReason.PORT_UNREACHABLE, nowUs);
+    session.table().lifecycle().end(session, EndReason.PORT_UNREACHABLE, nowUs);
   }
 }

@@ -45,7 +45,7 @@ final class UnvalidatedSessions {
   /** The most sessions that a search for one that holds memory looks at. */
   private static final int MAX_SEARCHED = 64;
 
-  private final SessionTable table;
+  private final SessionLifecycle lifecycle;
   private final MemoryBudget budget;
   private int limit = DEFAULT_LIMIT;
 
@@ -66,8 +66,8 @@ final class UnvalidatedSessions {
   /** Whether a session has been refused memory. */
   private boolean isShareUsedUp;
 
-  UnvalidatedSessions(SessionTable table, MemoryBudget budget) {
-    this.table = table;
+  UnvalidatedSessions(SessionLifecycle lifecycle, MemoryBudget budget) {
+    this.lifecycle = lifecycle;
     this.budget = budget;
   }
 
@@ -193,7 +193,7 @@ final class UnvalidatedSessions {
   private boolean evict(long nowUs) {
     Session oldest = oldestHolding(nowUs);
     if (oldest != null) {
-      table.evict(oldest, nowUs);
+      lifecycle.evict(oldest, nowUs);
     }
     return oldest != null;
   }

@@ -326,7 +326,7 @@ class CandidatePathsTest {
     assertEquals(List.of(), server.ends);
     assertEquals(keys, directory.size());
     assertMoved(response, moved);
-    assertTrue(server.driver.table.contains(first));
+    assertTrue(server.driver.table.lifecycle().contains(first));
   }
 
   @Test

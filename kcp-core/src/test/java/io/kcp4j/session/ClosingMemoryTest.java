@@ -214,7 +214,7 @@ class ClosingMemoryTest {
     for (Reader reader : readers) {
       Session session = reader.client.serverSession();
       if (reader.host() < LIVE
-          && crowds.get(reader.host() % crowds.size()).server.table.contains(session)) {
+          && crowds.get(reader.host() % crowds.size()).server.table.lifecycle().contains(session)) {
         bytes += session.kcp().memory().heldBytes();
       }
     }

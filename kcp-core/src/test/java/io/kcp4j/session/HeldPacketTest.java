@@ -259,7 +259,7 @@ class HeldPacketTest {
     begin(hasExtension);
     server.take(client, client.packets());
     server.packets();
-    server.driver.table.evict(server.session, server.nowUs);
+    server.driver.table.lifecycle().evict(server.session, server.nowUs);
     connect(2_000_000, client);
     assertEquals(2, executed());
     assertAnswered(client);

@@ -13,12 +13,15 @@ import io.kcp4j.fec.FecConfig;
 import io.kcp4j.fec.FecContext;
 import io.kcp4j.fec.FecEncoder;
 import io.kcp4j.fec.FecPacket;
+import io.kcp4j.sim.FailingAllocator;
+import io.kcp4j.sim.FaultCounts;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.buffer.UnpooledByteBufAllocator;
 import io.netty.util.NetUtil;
 import java.net.InetSocketAddress;
 import java.util.List;
+import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
 
 /** {@link Incoming}: each answer, at once and later. */
@@ -28,7 +31,7 @@ class IncomingTest {
 
   private final KcpContext context = KcpContext.of(new UnpooledByteBufAllocator(true, true));
   private final SessionDirectory directory =
-      SessionDirectory.ofSeveral(Backlog.MAX_PENDING_ACCEPTS + 2);
+      SessionDirectory.ofSeveral(Incoming.Backlog.MAX_PENDING_ACCEPTS + 2);
   private final TestDriver driver =
       TestDriver.builder(context).directory(directory).build().recordEvents();
   private final SessionTable table = driver.table;
@@ -176,14 +179,14 @@ class IncomingTest {
   @Test
   void attemptsBeyondTheBacklogAreRefused() {
     driver.defersAccept = true;
-    for (int conv = 1; conv <= Backlog.MAX_PENDING_ACCEPTS + 1; conv++) {
+    for (int conv = 1; conv <= Incoming.Backlog.MAX_PENDING_ACCEPTS + 1; conv++) {
       receive(push(conv, 0), 0);
     }
-    assertEquals(Backlog.MAX_PENDING_ACCEPTS, driver.deferred.size());
+    assertEquals(Incoming.Backlog.MAX_PENDING_ACCEPTS, driver.deferred.size());
     assertEquals(1, count(KcpCounter.ACCEPT_REFUSED));
     driver.deferred.get(0).refuse();
     receive(push(1000, 0), 0);
-    assertEquals(Backlog.MAX_PENDING_ACCEPTS + 1, driver.deferred.size());
+    assertEquals(Incoming.Backlog.MAX_PENDING_ACCEPTS + 1, driver.deferred.size());
   }
 
   @Test
@@ -248,5 +251,31 @@ class IncomingTest {
     session.close();
     encoder.close();
     assertEquals(0, context.budget().usedBytes());
+  }
+
+  /** Packets are dropped if there is no memory. */
+  @Nested
+  class BacklogTest {
+
+    private final FailingAllocator allocator =
+        new FailingAllocator(new UnpooledByteBufAllocator(false, true), 1, 0, new FaultCounts());
+
+    private final KcpContext context = KcpContext.of(allocator);
+
+    @Test
+    void packetWithoutMemoryForACopyIsDropped() {
+      Incoming.Backlog backlog = new Incoming.Backlog(context);
+      SessionKey key = new SessionKey(InetSocketAddress.createUnresolved("host", 1), 1);
+      ByteBuf packet = Unpooled.buffer().writeZero(100);
+      backlog.add(new Incoming(null, key, false, new FirstPacket(0, false, 0, 0), null));
+      assertFalse(backlog.keep(key, packet, 0, 0));
+      assertEquals(0, context.budget().usedBytes());
+      assertEquals(1, context.total().get(KcpCounter.ALLOCATION_FAILED));
+      allocator.heal();
+      assertTrue(backlog.keep(key, packet, 0, 0));
+      assertEquals(100, context.budget().usedBytes());
+      assertEquals(1, backlog.clear().size());
+      assertEquals(0, context.budget().usedBytes());
+    }
   }
 }

@@ -483,7 +483,7 @@ class KeepAliveTest {
       runTo(nowUs + 1_000_000);
     }
     assertEquals(List.of(), probes);
-    assertTrue(table.contains(session));
+    assertTrue(table.lifecycle().contains(session));
   }
 
   @Test

@@ -185,7 +185,7 @@ class MemoryPressureTest {
   }
 
   private static long waitingBytes(Crowd crowd) {
-    return 250_000L * crowd.server.table.sessions(s -> !s.path().isValidated()).size();
+    return 250_000L * crowd.server.table.lifecycle().sessions(s -> !s.path().isValidated()).size();
   }
 
   /** It was asked for a proof when something had to be sent to it, and had to give way before. */

@@ -18,7 +18,8 @@ class MemoryReclaimTest {
   @Test
   void sessionsAreLookedAtOnceInAPeriod() {
     Crowd crowd = new Crowd(1 << 20, KcpConfig.builder().delivery(Delivery.STREAM).build());
-    MemoryReclaim reclaim = new MemoryReclaim(crowd.server.table, crowd.budget, new KcpCounters());
+    MemoryReclaim reclaim =
+        new MemoryReclaim(crowd.server.table.lifecycle(), crowd.budget, new KcpCounters());
     crowd.budget.limit().networkParts().awaitSending(crowd.nowUs);
     reclaim.update(crowd.nowUs);
     var threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();

@@ -125,7 +125,7 @@ class PacketDecrypterTest {
     InetSocketAddress unvalidated = address(1, 2);
     request(honest);
     request(unvalidated);
-    driver.table.validated(driver.accepted.get(0), nowUs);
+    driver.table.lifecycle().validated(driver.accepted.get(0), nowUs);
     for (int i = 0; i < 1_000; i++) {
       junk(address(1, 3));
       if (i % 10 == 0) {
@@ -144,7 +144,7 @@ class PacketDecrypterTest {
   void forgedAddressOfASessionSpendsNothingOfTheOthers() {
     InetSocketAddress honest = address(1, 1);
     request(honest);
-    driver.table.validated(driver.accepted.get(0), nowUs);
+    driver.table.lifecycle().validated(driver.accepted.get(0), nowUs);
     for (int i = 0; i < BURST_OF_A_NETWORK + 1_000; i++) {
       junk(honest);
     }
@@ -156,7 +156,7 @@ class PacketDecrypterTest {
   void junkFromTheAddressOfASessionHasALimit() {
     InetSocketAddress honest = address(1, 1);
     request(honest);
-    driver.table.validated(driver.accepted.get(0), nowUs);
+    driver.table.lifecycle().validated(driver.accepted.get(0), nowUs);
     for (int batch = 0; batch < 100; batch++) {
       for (int i = 0; i < 100; i++) {
         junk(honest);
@@ -173,7 +173,7 @@ class PacketDecrypterTest {
     InetSocketAddress honest = address(1, 1);
     request(honest);
     Session session = driver.accepted.get(0);
-    driver.table.validated(session, nowUs);
+    driver.table.lifecycle().validated(session, nowUs);
     long bytes = session.path().bytesReceived();
     for (int packets = 2; packets <= 100; packets++) {
       for (int i = 0; i < 15; i++) {
@@ -192,7 +192,7 @@ class PacketDecrypterTest {
     InetSocketAddress other = address(2, 1);
     request(honest);
     Session session = driver.accepted.get(0);
-    driver.table.validated(session, nowUs);
+    driver.table.lifecycle().validated(session, nowUs);
     for (int i = 0; i < BURST_OF_A_NETWORK; i++) {
       junk(honest);
     }
@@ -210,7 +210,7 @@ class PacketDecrypterTest {
     InetSocketAddress honest = address(1, 1);
     request(honest);
     Session session = driver.accepted.get(0);
-    driver.table.validated(session, nowUs);
+    driver.table.lifecycle().validated(session, nowUs);
     for (int i = 0; i < BURST_OF_A_NETWORK; i++) {
       junk(honest);
     }
@@ -228,7 +228,7 @@ class PacketDecrypterTest {
   void closedTableHoldsNoPackets() {
     InetSocketAddress honest = address(1, 1);
     request(honest);
-    driver.table.validated(driver.accepted.get(0), nowUs);
+    driver.table.lifecycle().validated(driver.accepted.get(0), nowUs);
     for (int i = 0; i < 100; i++) {
       junk(honest);
     }

@@ -86,7 +86,8 @@ class RefusalTest {
   void clientOfAFullServerLearnsThat() {
     accept();
     fill();
-    server.driver.accepted.forEach(session -> server.driver.table.validated(session, server.nowUs));
+    server.driver.accepted.forEach(
+        session -> server.driver.table.lifecycle().validated(session, server.nowUs));
     client.take(server, answer(request()));
     waitForOtherAnswers();
     assertEquals(List.of(EndReason.REFUSED), client.ends);
@@ -101,7 +102,7 @@ class RefusalTest {
         .driver
         .accepted
         .subList(1, VirtualHost.MAX_SESSIONS)
-        .forEach(session -> server.driver.table.validated(session, server.nowUs));
+        .forEach(session -> server.driver.table.lifecycle().validated(session, server.nowUs));
     assertEquals(List.of(), answer(request()));
   }
 
@@ -125,7 +126,7 @@ class RefusalTest {
         .driver
         .accepted
         .subList(1, VirtualHost.MAX_SESSIONS)
-        .forEach(session -> server.driver.table.validated(session, server.nowUs));
+        .forEach(session -> server.driver.table.lifecycle().validated(session, server.nowUs));
     assertTrue(server.driver.table.closeGracefully(closing, server.nowUs));
     server.driver.table.flushPending(server.nowUs);
     server.packets();
@@ -185,7 +186,8 @@ class RefusalTest {
   void fullServerTellsNothingToAPeerThatItWouldNotAccept() {
     accept();
     fill();
-    server.driver.accepted.forEach(session -> server.driver.table.validated(session, server.nowUs));
+    server.driver.accepted.forEach(
+        session -> server.driver.table.lifecycle().validated(session, server.nowUs));
     server.driver.isAccepting = false;
     server.driver.refusal = null;
     assertEquals(List.of(), answer(request()));

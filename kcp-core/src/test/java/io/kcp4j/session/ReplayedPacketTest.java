@@ -38,7 +38,7 @@ class ReplayedPacketTest {
   @AfterEach
   void closeSessions() {
     for (VirtualHost host : List.of(client, server)) {
-      if (host.driver.table.contains(host.session)) {
+      if (host.driver.table.lifecycle().contains(host.session)) {
         host.session.close();
       }
     }

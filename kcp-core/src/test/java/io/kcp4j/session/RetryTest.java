@@ -267,7 +267,7 @@ class RetryTest {
     Session session = server.driver.newSession(incoming.remote(), incoming.conv());
     incoming.accept(session, server.nowUs);
     assertEquals(List.of(EndReason.REPLACED), server.ends);
-    assertFalse(server.driver.table.contains(before));
+    assertFalse(server.driver.table.lifecycle().contains(before));
   }
 
   /** Begins a session of the client's address by a retry. */

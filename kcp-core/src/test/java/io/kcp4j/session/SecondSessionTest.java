@@ -218,7 +218,7 @@ class SecondSessionTest {
     assertTrue(server.session.path().isValidated());
     connect(3_000_000);
     assertTrue(own.isExtensionEstablished());
-    assertTrue(server.driver.table.contains(own));
+    assertTrue(server.driver.table.lifecycle().contains(own));
     assertEquals(1, server.driver.table.size());
     assertEquals(List.of(EndReason.PEER_MOVED), server.ends);
     assertEquals(List.of(), client.ends);
@@ -275,7 +275,7 @@ class SecondSessionTest {
     client.packets(); // The confirmation is lost.
     assertTrue(client.session.isExtensionEstablished());
     assertFalse(own.isExtensionEstablished());
-    server.driver.table.duplicates().add(own, server.nowUs);
+    server.driver.table.lifecycle().duplicates().add(own, server.nowUs);
     connect(3_000_000);
     assertTrue(own.isExtensionEstablished());
     assertEquals(List.of(), server.ends);
@@ -287,7 +287,7 @@ class SecondSessionTest {
     server.token = 0;
     Session own = beginWithARelayedRetry(begin(0x1122_3344_5566_7788L));
     connect(3_000_000);
-    assertTrue(server.driver.table.contains(own));
+    assertTrue(server.driver.table.lifecycle().contains(own));
     assertEquals(List.of(), server.ends);
   }
 

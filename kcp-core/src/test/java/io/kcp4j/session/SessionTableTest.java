@@ -250,11 +250,11 @@ class SessionTableTest {
   @Test
   void packetsOfAnAttemptAreBounded() {
     driver.defersAccept = true;
-    for (int sn = 0; sn <= Backlog.MAX_PACKETS; sn++) {
+    for (int sn = 0; sn <= Incoming.Backlog.MAX_PACKETS; sn++) {
       receive(REMOTE, push(7, sn));
     }
     assertEquals(1, count(KcpCounter.UNKNOWN_SESSION));
-    assertEquals(Backlog.MAX_PACKETS * 34L, context.budget().usedBytes());
+    assertEquals(Incoming.Backlog.MAX_PACKETS * 34L, context.budget().usedBytes());
   }
 
   @Test
@@ -675,7 +675,7 @@ class SessionTableTest {
     receive(REMOTE, segment(1, Segment.PUSH, 0, 2, 0, 5));
     assertTrue(driver.events().contains("ended 1 PROTOCOL_VIOLATION"));
     assertEquals(0, table.size());
-    assertFalse(table.contains(session));
+    assertFalse(table.lifecycle().contains(session));
     receive(REMOTE, push(1, 0));
     assertEquals(1, count(KcpCounter.CLOSED_SESSION));
   }

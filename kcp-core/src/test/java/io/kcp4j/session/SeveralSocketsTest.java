@@ -146,7 +146,7 @@ class SeveralSocketsTest {
     run(1_000);
     long all = 0;
     for (Crowd socket : sockets) {
-      int sessions = socket.server.table.sessions(s -> !s.path().isValidated()).size();
+      int sessions = socket.server.table.lifecycle().sessions(s -> !s.path().isValidated()).size();
       assertTrue(sessions > 0);
       all += sessions;
     }

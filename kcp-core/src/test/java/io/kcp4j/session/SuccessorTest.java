@@ -23,7 +23,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * {@link Successors}: clients that begin again with the address and conversation id of a dead
+ * {@link Admission}: clients that begin again with the address and conversation id of a dead
  * predecessor, and what its session does to them.
  */
 class SuccessorTest {

@@ -321,7 +321,7 @@ class UnreachablePortTest {
     report();
     run(2_000, Network.LOSES);
     assertEquals(List.of(), probesAtMs);
-    assertFalse(client.driver.table.contains(client.session));
+    assertFalse(client.driver.table.lifecycle().contains(client.session));
   }
 
   @Test

@@ -28,7 +28,7 @@ class UnusedTurnsTest extends MemoryTurns {
   private void sendRest(int seconds, Crowd.Client... clients) {
     for (int i = 0; i < 2 * seconds; i++) {
       for (Crowd.Client client : clients) {
-        if (crowd.server.table.contains(client.serverSession())) {
+        if (crowd.server.table.lifecycle().contains(client.serverSession())) {
           sendFragments(client, 1, 119, 120);
         }
       }

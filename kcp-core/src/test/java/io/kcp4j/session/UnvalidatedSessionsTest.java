@@ -222,7 +222,7 @@ class UnvalidatedSessionsTest {
     table.unvalidatedLimit(4096);
     for (int peer = 1; peer <= 900; peer++) {
       send(peer, 0);
-      table.validated(last(), nowUs);
+      table.lifecycle().validated(last(), nowUs);
     }
     assertEquals(900, table.size());
   }
@@ -388,7 +388,7 @@ class UnvalidatedSessionsTest {
   void validatedSessionsDoNotCount() {
     for (int peer = 1; peer <= 100; peer++) {
       send(peer, 0);
-      table.validated(last(), nowUs);
+      table.lifecycle().validated(last(), nowUs);
     }
     assertEquals(100, table.size());
     assertEquals(0, count(KcpCounter.ACCEPT_DEFERRED));

@@ -295,7 +295,8 @@ final class EndingRun {
       Segment.write(push, VirtualHost.CONV, Segment.PUSH, 0, 128, 1, 0, 0, 0);
       server.take(new VirtualHost(port), List.of(push));
     }
-    server.driver.accepted.forEach(session -> server.driver.table.validated(session, server.nowUs));
+    server.driver.accepted.forEach(
+        session -> server.driver.table.lifecycle().validated(session, server.nowUs));
     server.packets();
     server.config = config;
     otherSessions = server.driver.table.size();
