@@ -25,11 +25,12 @@ final class ClosedSessions {
   }
 
   /**
-   * Adds the key of a session that is closed.
+   * Adds the key of a session that is closed, or of an attempt that is ignored.
    *
-   * @param session the session; null if there was none: its peer was ignored
+   * @param peerToken what messages to the peer have to show; 0 if there is none
+   * @param incarnation that of the client, 0 if it is not known
    */
-  void add(SessionKey key, Session session, long nowUs) {
+  void add(SessionKey key, long peerToken, int incarnation, long nowUs) {
     forget(nowUs);
     sessions.remove(key); // Moves to the end: the oldest come first.
     if (sessions.size() == MAX_REMEMBERED) {
@@ -37,8 +38,6 @@ final class ClosedSessions {
       sessions.remove(oldest);
       forgotten.accept(oldest);
     }
-    long peerToken = session == null ? 0 : session.closedPeerToken();
-    int incarnation = session == null ? 0 : session.peerIncarnation();
     sessions.put(key, new Entry(peerToken, incarnation, nowUs + REMEMBERED_US));
   }
 

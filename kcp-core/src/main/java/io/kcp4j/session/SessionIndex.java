@@ -165,7 +165,7 @@ final class SessionIndex {
 
   private void close(SessionKey key, Session session, long nowUs) {
     remove(key, session);
-    closed.add(key, session, nowUs);
+    closed.add(key, session.closedPeerToken(), session.peerIncarnation(), nowUs);
   }
 
   private void remove(SessionKey key, Session session) {
@@ -314,7 +314,7 @@ final class SessionIndex {
 
   /** Remembers a key that was claimed as that of a closed session. */
   void rememberClosed(SessionKey key, long nowUs) {
-    closed.add(key, null, nowUs);
+    closed.add(key, 0, 0, nowUs);
   }
 
   /** The session of a key that was closed within the last minute, or null. */

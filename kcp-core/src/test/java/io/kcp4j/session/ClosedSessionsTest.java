@@ -24,7 +24,7 @@ class ClosedSessionsTest {
 
   @Test
   void sessionIsRememberedForAMinute() {
-    closed.add(key(1), null, 1_000_000);
+    closed.add(key(1), 0, 0, 1_000_000);
     assertNotNull(closed.find(key(1), 60_999_999));
     assertNull(closed.find(key(1), 61_000_000));
     assertNull(closed.find(key(2), 1_000_000));
@@ -33,7 +33,7 @@ class ClosedSessionsTest {
   @Test
   void oldestAreForgottenFirst() {
     for (int conv = 0; conv < 10; conv++) {
-      closed.add(key(conv), null, conv);
+      closed.add(key(conv), 0, 0, conv);
     }
     closed.forget(60_000_004);
     assertEquals(5, closed.size());
@@ -43,9 +43,9 @@ class ClosedSessionsTest {
 
   @Test
   void sessionThatClosesAgainMovesToTheEndOfTheQueue() {
-    closed.add(key(1), null, 0);
-    closed.add(key(2), null, 10_000);
-    closed.add(key(1), null, 30_000_000);
+    closed.add(key(1), 0, 0, 0);
+    closed.add(key(2), 0, 0, 10_000);
+    closed.add(key(1), 0, 0, 30_000_000);
     closed.forget(60_010_000);
     assertEquals(1, closed.size());
     assertEquals(List.of(key(2)), forgotten);
@@ -54,7 +54,7 @@ class ClosedSessionsTest {
 
   @Test
   void sessionThatBeginsAgainIsNotRemembered() {
-    closed.add(key(1), null, 0);
+    closed.add(key(1), 0, 0, 0);
     closed.remove(key(1));
     closed.forget(60_000_000);
     assertNull(closed.find(key(1), 0));
@@ -64,7 +64,7 @@ class ClosedSessionsTest {
   @Test
   void noMoreThan65536AreRemembered() {
     for (int conv = 0; conv <= 65_536; conv++) {
-      closed.add(key(conv), null, 0);
+      closed.add(key(conv), 0, 0, 0);
     }
     assertEquals(65_536, closed.size());
     assertEquals(List.of(key(0)), forgotten);
