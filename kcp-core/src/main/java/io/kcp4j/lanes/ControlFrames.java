@@ -4,7 +4,8 @@ import java.nio.ByteBuffer;
 
 /**
  * The control frames that wait for the next segment, in which they precede all messages: the
- * reports of what has been read, and the ends of lanes.
+ * reports of what has been read, and the ends of lanes. Counts what the peer has sent against the
+ * budget of what is not read.
  *
  * <p>What has been read is reported as late as possible, so that reports cost little: when it comes
  * to an eighth of the pool, for all lanes; or, while more than a quarter of the pool is in use, for
@@ -23,8 +24,12 @@ final class ControlFrames {
   /** The largest frame, in bytes: a FIN. */
   private static final int MAX_FRAME_BYTES = 1 + Frame.MAX_LANE_BYTES + 2 * Integer.BYTES;
 
+  private final int budgetBytes;
   private final int laneBytes;
   private final int poolBytes;
+
+  /** The messages of which anything has arrived, and which are not read, as they are charged. */
+  private int unreadBytes;
 
   /** The lanes that have something due. */
   private Lane first;
@@ -49,8 +54,9 @@ final class ControlFrames {
    * @param budgetBytes the budget of what it sends
    */
   ControlFrames(int maxLanes, int budgetBytes) {
-    laneBytes = Credit.laneBytes(maxLanes, budgetBytes);
-    poolBytes = Credit.poolBytes(budgetBytes);
+    this.budgetBytes = budgetBytes;
+    laneBytes = LanesConfig.laneBytes(maxLanes, budgetBytes);
+    poolBytes = LanesConfig.poolBytes(budgetBytes);
   }
 
   boolean isEmpty() {
@@ -81,12 +87,40 @@ final class ControlFrames {
     lane.controlDue &= (byte) ~due;
   }
 
+  // The budget of what is not read
+
+  int budgetBytes() {
+    return budgetBytes;
+  }
+
   /**
-   * Messages have been read, or need not be, that count so much.
+   * What a message is charged that begins. The peer has sent all messages with lower numbers, too.
    *
-   * @param unreadBytes what else has been received and is not read, on all lanes
+   * @param end one more than the highest number of which anything has arrived
    */
-  void consumed(Lane lane, int charge, int unreadBytes) {
+  static long claim(int end, int number, int totalBytes) {
+    long messages = Math.max(number - end + 1L, 0);
+    return messages * LanesConfig.MESSAGE_OVERHEAD_BYTES + totalBytes;
+  }
+
+  /** Whether the budget has room for messages that begin. */
+  boolean hasRoom(long claimedBytes) {
+    return claimedBytes <= budgetBytes - unreadBytes;
+  }
+
+  /** Charges a message that begins, for which there is room. */
+  void received(long claimedBytes) {
+    unreadBytes += (int) claimedBytes;
+    boolean wasInUse = isPoolInUse;
+    updatePool();
+    if (isPoolInUse && !wasInUse && unreportedBytes > 0) {
+      isReportOfAllDue = true; // Lanes may wait for less from now on.
+    }
+  }
+
+  /** A message that was charged {@code charge} bytes has been read, or need not be. */
+  void consumed(Lane lane, int charge) {
+    unreadBytes -= charge;
     if (!lane.is(Lane.UNREPORTED)) {
       lane.set(Lane.UNREPORTED, true);
       lane.nextUnreported = firstUnreported;
@@ -95,7 +129,7 @@ final class ControlFrames {
     }
     lane.consumed += charge;
     unreportedBytes += charge;
-    updatePool(unreadBytes);
+    updatePool();
     if (unreportedBytes >= poolBytes / 8) {
       isReportOfAllDue = true;
     } else if (isPoolInUse && lane.unreported() >= laneBytes / 2) {
@@ -103,22 +137,11 @@ final class ControlFrames {
     }
   }
 
-  /**
-   * Messages have been received.
-   *
-   * @param unreadBytes what has been received and is not read, on all lanes
-   */
-  void received(int unreadBytes) {
-    boolean wasInUse = isPoolInUse;
-    updatePool(unreadBytes);
-    if (isPoolInUse && !wasInUse && unreportedBytes > 0) {
-      isReportOfAllDue = true; // Lanes may wait for less from now on.
-    }
-  }
-
-  private void updatePool(int unreadBytes) {
+  private void updatePool() {
     isPoolInUse = unreadBytes + unreportedBytes >= poolBytes / 4;
   }
+
+  // Writing
 
   /** Writes frames; returns whether all of them had room. */
   boolean write(ByteBuffer out) {

@@ -32,7 +32,7 @@ final class FrameWriter {
   private static final int MAX_OF_SHORT_NUMBERS =
       LanesConfig.MESSAGE_OVERHEAD_BYTES * Short.MAX_VALUE;
 
-  private LaneSend message;
+  private OutboundMessage message;
 
   /** What all frames of the message begin with: flags, lane and number. */
   private long header;
@@ -57,7 +57,7 @@ final class FrameWriter {
    * @param type that of the frames
    * @param outstandingBytes how much counts on the lane that is not read, the message included
    */
-  void message(int type, int lane, int number, int outstandingBytes, LaneSend message) {
+  void message(int type, int lane, int number, int outstandingBytes, OutboundMessage message) {
     this.message = message;
     int laneBytes = Frame.varIntBytes(lane);
     int numberBytes = numberBytes(outstandingBytes);

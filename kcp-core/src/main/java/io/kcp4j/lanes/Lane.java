@@ -1,6 +1,9 @@
 package io.kcp4j.lanes;
 
+import io.kcp4j.Kcp;
+import io.kcp4j.KcpTracer;
 import io.kcp4j.Unstable;
+import io.kcp4j.lanes.LaneScheduler.Outbox;
 import io.netty.buffer.ByteBuf;
 import java.lang.invoke.VarHandle;
 import java.util.Objects;
@@ -24,7 +27,7 @@ public final class Lane {
   // What is sent.
 
   /** Null unless something waits, or has waited lately. */
-  LaneOutbox outbox;
+  Outbox outbox;
 
   /** How many messages and ends have been begun, modulo 2^32: the number of the next one. */
   int sentMessages;
@@ -153,7 +156,7 @@ public final class Lane {
   /** What has been sent and received. Other threads may ask, and see recent values. */
   public LaneStats stats() {
     VarHandle.acquireFence(); // Nothing below may be taken from an earlier call.
-    LaneOutbox sending = outbox;
+    Outbox sending = outbox;
     LaneInbox receiving = inbox;
     return new LaneStats(
         Integer.toUnsignedLong(sentMessages),
@@ -181,7 +184,7 @@ public final class Lane {
    * @throws IllegalStateException if this side has ended the lane, and the peer has not read all of
    *     it; the buffer stays the caller's
    */
-  public void send(LaneSend message) {
+  public void send(OutboundMessage message) {
     lanes.send(this, message);
   }
 
@@ -255,6 +258,45 @@ public final class Lane {
     return lanes.receive(this);
   }
 
+  /** The message with this number, from the base on; null if nothing of it has arrived. */
+  InboundMessage begun(int number) {
+    return inbox == null ? null : inbox.get(number);
+  }
+
+  /** Whether the peer sends unreliable messages. */
+  boolean isInputUnreliable() {
+    return inputKind != null && !inputKind.isReliable();
+  }
+
+  /**
+   * Takes the number of an unreliable message that has arrived.
+   *
+   * @param takesOlder whether messages below the base are taken, too
+   * @return whether it is new: it has not arrived before, and is not too old
+   */
+  boolean takeNumber(int number, boolean takesOlder) {
+    int ahead = number - base;
+    if (ahead >= 0) {
+      arrived = ahead + 1 < Integer.SIZE ? arrived << (ahead + 1) | 1 : 1;
+      advanceBase(number + 1);
+      return true;
+    }
+    int bit = 1 << (-ahead - 1);
+    boolean isNew = takesOlder && -ahead <= Integer.SIZE && (arrived & bit) == 0;
+    if (isNew) {
+      arrived |= bit;
+    }
+    return isNew;
+  }
+
+  /** Advances the base of an unreliable lane. */
+  void advanceBase(int base) {
+    this.base = base;
+    if (inbox != null) {
+      inbox.end = base; // Nothing is kept by number.
+    }
+  }
+
   /** The kind of what the peer sends; null until something has arrived, and after the end. */
   public LaneKind inputKind() {
     return inputKind;
@@ -266,7 +308,7 @@ public final class Lane {
    * caller schedules a flush.
    */
   public boolean takeInputEnd() {
-    return lanes.takeInputEnd(this);
+    return lanes.peerLanes().takeEnd(this);
   }
 
   /** Whether there is a message to receive, or an end to take behind those. */
@@ -329,6 +371,24 @@ public final class Lane {
   /** What has been read and not been reported. */
   int unreported() {
     return consumed - reported;
+  }
+
+  // Tracing
+
+  /** Reports to the tracer of the session, if there is one, that a message has left. */
+  void traceSent(Kcp kcp, int bytes) {
+    KcpTracer tracer = kcp.tracer();
+    if (tracer != null) {
+      tracer.laneMessageSent(kcp.tracedAtUs(), id, bytes);
+    }
+  }
+
+  /** Reports that a message can be read. */
+  void traceReceived(Kcp kcp, int bytes) {
+    KcpTracer tracer = kcp.tracer();
+    if (tracer != null) {
+      tracer.laneMessageReceived(kcp.tracedAtUs(), id, bytes);
+    }
   }
 
   @Override

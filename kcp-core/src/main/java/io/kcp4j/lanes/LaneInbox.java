@@ -11,11 +11,11 @@ import java.util.Objects;
  * there is something.
  *
  * <p>Numbers are found by hashing, so memory follows the messages that have arrived, however far
- * apart their numbers are. Each of them counts {@link MessageMemory#OVERHEAD_BYTES}, which includes
- * its place here. Numbers are hashed with a secret seed: the peer chooses them, and could choose
- * those that collide.
+ * apart their numbers are. Each of them counts {@link InboundMessage.Memory#OVERHEAD_BYTES}, which
+ * includes its place here. Numbers are hashed with a secret seed: the peer chooses them, and could
+ * choose those that collide.
  */
-final class LaneInbox {
+final class LaneInbox extends InboundMessage.Queue {
 
   private static final int MIN_CAPACITY = 4;
 
@@ -40,10 +40,6 @@ final class LaneInbox {
   /** For how many messages that segment needs room here. */
   private int planned;
 
-  private InboundMessage first;
-  private InboundMessage last;
-  private int readable;
-
   /** Whether the number is known before which the peer ends the lane. */
   boolean hasFin;
 
@@ -60,39 +56,7 @@ final class LaneInbox {
 
   /** Whether nothing is there to be read, to be completed, or to end. */
   boolean isEmpty(int base) {
-    return first == null && end == base && !hasFin;
-  }
-
-  // Messages that can be read
-
-  InboundMessage first() {
-    return first;
-  }
-
-  /** How many messages can be read. */
-  int readable() {
-    return readable;
-  }
-
-  void add(InboundMessage message) {
-    if (first == null) {
-      first = message;
-    } else {
-      last.next = message;
-    }
-    last = message;
-    readable++;
-  }
-
-  InboundMessage remove() {
-    InboundMessage removed = first;
-    first = removed.next;
-    removed.next = null;
-    readable--;
-    if (first == null) {
-      last = null;
-    }
-    return removed;
+    return first() == null && end == base && !hasFin;
   }
 
   // Messages by number

@@ -8,7 +8,7 @@ import io.netty.buffer.ByteBuf;
 
 /**
  * Takes in the messages of reliable lanes: puts those of ordered lanes in order and fragments
- * together. What the frames of a segment need is {@linkplain SegmentPreparation prepared} before.
+ * together. {@link SegmentDemux} has prepared what the frames of a segment need.
  *
  * <p>Enforces the budget of what is not read. A peer that exceeds it, or sends what contradicts
  * earlier frames, loses that frame: protocol.md 15.3.
@@ -16,27 +16,30 @@ import io.netty.buffer.ByteBuf;
 final class LaneReceiver {
 
   private final Lanes lanes;
-  private final MessageMemory memory;
+  private final PeerLanes peerLanes;
+  private final InboundMessage.Memory memory;
   private final Kcp kcp;
   private final KcpCounters counters;
-  private final LaneAdmission admission;
-  private final SegmentPreparation preparation;
+  private final ControlFrames control;
+  private final int maxMessageBytes;
   private final FragmentRun run = new FragmentRun();
 
   /** How many messages wait to be read. */
   private int unreadMessages;
 
-  LaneReceiver(Lanes lanes, Kcp kcp, ControlFrames control, LanesConfig config) {
+  LaneReceiver(
+      Lanes lanes, PeerLanes peerLanes, Kcp kcp, ControlFrames control, LanesConfig config) {
     this.lanes = lanes;
-    memory = new MessageMemory(kcp.memory());
+    this.peerLanes = peerLanes;
     this.kcp = kcp;
+    this.control = control;
     counters = kcp.counters();
-    admission = new LaneAdmission(control, config);
-    preparation = new SegmentPreparation(lanes, memory, admission);
+    memory = new InboundMessage.Memory(kcp.memory(), counters);
+    maxMessageBytes = LanesConfig.maxMessageBytes(config.budgetBytes());
   }
 
-  int heldBytes() {
-    return memory.heldBytes();
+  InboundMessage.Memory memory() {
+    return memory;
   }
 
   /** Whether messages wait to be read. */
@@ -44,48 +47,65 @@ final class LaneReceiver {
     return unreadMessages > 0;
   }
 
-  // Segments
+  // Which frames a correct peer may send: protocol.md 15.3.3
 
-  /** Plans what a frame needs; see {@link SegmentPreparation#plan}. */
-  boolean plan(FrameReader frame) {
-    return preparation.plan(frame);
+  /** Whether a message, or a part of one, is possible on its lane now. */
+  boolean isPossible(Lane lane, Frame frame) {
+    int number = frame.number(lane.base);
+    return (lane.inputKind == null || lane.inputKind == frame.kind())
+        && !lane.isInputEnded()
+        && frame.total() <= maxMessageBytes
+        && number - lane.base >= 0
+        && (lane.inbox == null || !lane.inbox.hasFin || number - lane.inbox.fin < 0);
   }
 
-  /** Allocates what has been planned; see {@link SegmentPreparation#allocate}. */
-  boolean allocate(boolean isInOrder) {
-    return preparation.allocate(isInOrder);
-  }
-
-  /** The segment has been taken in, or not: releases what has been prepared and is not needed. */
-  void endSegment() {
-    preparation.end();
-  }
-
-  /** The lane of the frame that is taken in, which is not a message; null if it is refused. */
-  Lane nextLane() {
-    return preparation.nextLane();
+  /** Whether a frame continues a message. */
+  static boolean isContinuation(InboundMessage begun, Frame frame) {
+    return frame.isFragment()
+        && begun.content != null
+        && begun.totalBytes == frame.total()
+        && begun.receivedBytes + frame.length() <= begun.totalBytes;
   }
 
   // Messages
 
-  /** Takes in a message, or a part of it. The frame has been prepared. */
-  void receive(FrameReader frame, ByteBuf data) {
-    Lane lane = preparation.nextLane();
-    if (lane == null || !admission.isPossible(lane, frame)) {
+  /**
+   * Takes in a message, or a part of it.
+   *
+   * @param lane that of the frame; null if the peer may not use it
+   * @param prepared a message with the buffer that the frame needs, which becomes this receiver's;
+   *     null if the frame needs none
+   */
+  void receive(Frame frame, ByteBuf data, Lane lane, InboundMessage prepared) {
+    int number = lane == null ? 0 : frame.number(lane.base);
+    InboundMessage begun = lane == null ? null : lane.begun(number);
+    if (lane == null || !isPossible(lane, frame) || !isAllowed(lane, frame, begun, prepared)) {
       refuse();
+      release(prepared);
       return;
     }
-    int number = frame.number(lane.base);
-    InboundMessage begun = LaneAdmission.begun(lane, number);
-    if (begun == null ? !isBegin(lane, number, frame) : !isContinuation(begun, frame)) {
-      refuse();
-      return;
+    peerLanes.inputBegun(lane, frame.kind());
+    if (begun == null) {
+      begin(lane, prepared, frame);
+      add(lane, prepared, frame, data);
+    } else {
+      add(lane, replace(begun, prepared), frame, data);
     }
-    lanes.inputBegun(lane, frame.kind());
-    LaneInbox inbox = lane.inbox;
-    InboundMessage message =
-        begun == null ? begin(lane, inbox, frame) : replace(begun, preparation.take());
-    add(lane, message, frame, data);
+  }
+
+  /** Earlier frames of a hostile segment may have changed what holds since it was prepared. */
+  private boolean isAllowed(Lane lane, Frame frame, InboundMessage begun, InboundMessage prepared) {
+    return begun == null
+        ? prepared != null && isBegin(lane, frame, prepared)
+        : isContinuation(begun, frame) && (prepared != null || hasRoom(begun, frame));
+  }
+
+  /** Releases what was prepared for a frame, if anything. */
+  void release(InboundMessage prepared) {
+    if (prepared != null) {
+      memory.release(prepared.content);
+      prepared.giveBack();
+    }
   }
 
   /** Takes in a segment if it is the next fragment of the run; returns whether it is. */
@@ -99,29 +119,31 @@ final class LaneReceiver {
    *
    * @param index where the segment begins in {@code data}
    */
-  boolean receiveContinuation(FrameReader frame, ByteBuf data, int index) {
+  boolean receiveContinuation(Frame frame, ByteBuf data, int index) {
     Lane lane = frame.isMessage() ? lanes.find(frame.lane()) : null;
-    if (lane == null || !admission.isPossible(lane, frame)) {
+    if (lane == null || !isPossible(lane, frame)) {
       return false;
     }
-    InboundMessage begun = LaneAdmission.begun(lane, frame.number(lane.base));
-    boolean isContinuation =
-        begun != null
-            && LaneAdmission.isContinuation(begun, frame)
-            && frame.offset() + frame.length() <= begun.content.capacity();
-    if (isContinuation) {
-      if (begun.receivedBytes + frame.length() < begun.totalBytes) {
-        run.begin(lane, begun, frame, data, index);
-      }
-      add(lane, begun, frame, data);
-      lanes.endSegment(lane);
+    InboundMessage begun = lane.begun(frame.number(lane.base));
+    if (begun == null || !isContinuation(begun, frame) || !hasRoom(begun, frame)) {
+      return false;
     }
-    return isContinuation;
+    if (begun.receivedBytes + frame.length() < begun.totalBytes) {
+      run.begin(lane, begun, frame, data, index);
+    }
+    add(lane, begun, frame, data);
+    peerLanes.endSegment(lane);
+    return true;
   }
 
-  private void add(Lane lane, InboundMessage message, FrameReader frame, ByteBuf data) {
+  /** Whether the buffer of a message is large enough for a frame. */
+  private static boolean hasRoom(InboundMessage begun, Frame frame) {
+    return frame.offset() + frame.length() <= begun.content.capacity();
+  }
+
+  private void add(Lane lane, InboundMessage message, Frame frame, ByteBuf data) {
     LaneInbox inbox = lane.inbox;
-    put(message.content, frame, data);
+    message.put(frame.offset(), data, frame.payload(), frame.length());
     message.receivedBytes += frame.length();
     if (message.isComplete()) {
       completed(lane, inbox, message);
@@ -130,34 +152,24 @@ final class LaneReceiver {
     }
   }
 
-  /** Whether a message can begin: earlier frames of a hostile segment may have changed that. */
-  private boolean isBegin(Lane lane, int number, FrameReader frame) {
-    InboundMessage prepared = preparation.message();
+  private boolean isBegin(Lane lane, Frame frame, InboundMessage prepared) {
     LaneInbox inbox = lane.inbox;
-    return prepared != null
-        && prepared.number == number
-        && admission.hasRoom(LaneAdmission.claim(inbox.end, number, frame.total()))
+    int number = frame.number(lane.base);
+    return prepared.number == number
+        && control.hasRoom(ControlFrames.claim(inbox.end, number, frame.total()))
         && (!inbox.isNumberNeeded(lane.base, number, frame.isFragment()) || inbox.hasRoom());
   }
 
-  /** Whether a frame continues a message, for which the buffer is large enough. */
-  private boolean isContinuation(InboundMessage begun, FrameReader frame) {
-    return LaneAdmission.isContinuation(begun, frame)
-        && (preparation.message() != null
-            || frame.offset() + frame.length() <= begun.content.capacity());
-  }
-
-  private InboundMessage begin(Lane lane, LaneInbox inbox, FrameReader frame) {
-    InboundMessage message = preparation.take();
+  private void begin(Lane lane, InboundMessage message, Frame frame) {
+    LaneInbox inbox = lane.inbox;
     int number = message.number;
-    admission.begin(inbox, number, message.totalBytes);
+    control.received(ControlFrames.claim(inbox.end, number, message.totalBytes));
     if (inbox.isNumberNeeded(lane.base, number, frame.isFragment())) {
       inbox.set(number, message);
     }
     if (number - inbox.end >= 0) {
       inbox.end = number + 1;
     }
-    return message;
   }
 
   /** Gives a message a larger buffer, if there is one. */
@@ -176,20 +188,6 @@ final class LaneReceiver {
     message.content = larger;
     memory.release(before);
     return message;
-  }
-
-  private static void put(ByteBuf content, FrameReader frame, ByteBuf data) {
-    int offset = frame.offset();
-    int end = content.writerIndex();
-    if (offset == end) {
-      Copying.appendOwn(content, data, frame.payload(), frame.length());
-      return;
-    }
-    if (offset > end) { // Other memory must never be visible, whatever the peer sends.
-      content.setZero(end, offset - end);
-    }
-    content.setBytes(offset, data, frame.payload(), frame.length());
-    content.writerIndex(Math.max(end, offset + frame.length()));
   }
 
   private void completed(Lane lane, LaneInbox inbox, InboundMessage message) {
@@ -219,7 +217,7 @@ final class LaneReceiver {
       unreadMessages++;
       lanes.news(lane);
     }
-    LaneTracing.messageReceived(kcp, lane, bytes);
+    lane.traceReceived(kcp, bytes);
   }
 
   /** Advances the base over complete messages. */
@@ -234,7 +232,7 @@ final class LaneReceiver {
       lane.base++;
       if (message == InboundMessage.READ) {
         memory.releaseNumber();
-        admission.consumed(lane, LanesConfig.MESSAGE_OVERHEAD_BYTES);
+        control.consumed(lane, LanesConfig.MESSAGE_OVERHEAD_BYTES);
       } else {
         message.isPassed = true;
         if (isOrdered) {
@@ -254,7 +252,7 @@ final class LaneReceiver {
       memory.keepNumber();
     }
     message.giveBack();
-    admission.consumed(lane, charge);
+    control.consumed(lane, charge);
   }
 
   // Reading
@@ -267,7 +265,7 @@ final class LaneReceiver {
     memory.handOver(content);
     counters.add(KcpCounter.PAYLOAD_BYTES_IN, content.readableBytes());
     consumed(lane, message);
-    lanes.releaseIfEmpty(lane);
+    peerLanes.releaseIfEmpty(lane);
     return content;
   }
 
@@ -280,14 +278,17 @@ final class LaneReceiver {
       memory.release(message.content);
       consumed(lane, message);
     }
-    lanes.releaseIfEmpty(lane);
+    peerLanes.releaseIfEmpty(lane);
   }
 
   // The end
 
-  /** The peer has ended a lane behind the messages before {@code fin}. */
-  void receiveFin(FrameReader frame) {
-    Lane lane = preparation.nextLane();
+  /**
+   * The peer has ended a lane behind the messages before the number of the frame.
+   *
+   * @param lane null if the peer may not use it
+   */
+  void receiveFin(Frame frame, Lane lane) {
     int fin = frame.value();
     if (lane == null || !isPossibleFin(lane, fin)) {
       refuse();
@@ -320,7 +321,7 @@ final class LaneReceiver {
     memory.release(message.content);
     inbox.set(message.number, InboundMessage.READ);
     memory.keepNumber();
-    admission.consumed(lane, message.totalBytes);
+    control.consumed(lane, message.totalBytes);
     message.giveBack();
     advance(lane, inbox);
     checkEnd(lane, inbox);
@@ -331,7 +332,7 @@ final class LaneReceiver {
       inbox.hasFin = false;
       lane.base++;
       inbox.end = lane.base;
-      lanes.inputEnded(lane);
+      peerLanes.inputEnded(lane);
     }
   }
 
@@ -362,5 +363,84 @@ final class LaneReceiver {
 
   private void refuse() {
     counters.add(KcpCounter.LANE_FRAMES_REFUSED, 1);
+  }
+
+  /**
+   * The fragments of one message that arrive in order, each alone in its segment, as those of bulk
+   * data do. Their frames differ in nothing but the offset, so they need not be read field by
+   * field.
+   */
+  private static final class FragmentRun {
+
+    /** What is loaded at once, the header and the offset, ends before the segment does. */
+    private static final int MIN_SEGMENT_BYTES = 2 * Long.BYTES;
+
+    private Lane lane;
+
+    /** Null if there is no run. It may have been recycled since. */
+    private InboundMessage message;
+
+    private int number;
+
+    /** What frames of the run begin with, up to the offset; as many bytes as the mask has. */
+    private long header;
+
+    private long mask;
+    private int headerBytes;
+
+    /**
+     * A fragment of a message has been taken in that does not complete it.
+     *
+     * @param frame the only frame of its segment
+     * @param index where the segment begins in {@code data}
+     */
+    void begin(Lane lane, InboundMessage message, Frame frame, ByteBuf data, int index) {
+      headerBytes = frame.offsetIndex() - index;
+      if (frame.hasLength() || frame.length() < MIN_SEGMENT_BYTES || headerBytes >= Long.BYTES) {
+        this.message = null;
+        return;
+      }
+      this.lane = lane;
+      this.message = message;
+      number = message.number;
+      mask = (1L << (Byte.SIZE * headerBytes)) - 1;
+      header = data.getLongLE(index) & mask;
+    }
+
+    /**
+     * Takes in a segment if all of it is the next fragment of the message, there is memory for it,
+     * and it does not complete the message. Returns whether it has.
+     */
+    boolean append(ByteBuf data, int index, int bytes) {
+      if (message == null
+          || bytes < MIN_SEGMENT_BYTES
+          || (data.getLongLE(index) & mask) != header
+          || !isCurrent()) {
+        return false;
+      }
+      int word = data.getIntLE(index + headerBytes);
+      int offsetBytes = Frame.varIntBytesOf(word);
+      int payload = headerBytes + offsetBytes;
+      int length = bytes - payload;
+      ByteBuf content = message.content;
+      if (offsetBytes > Integer.BYTES
+          || Frame.varIntOf(word, offsetBytes) != content.writerIndex()
+          || length > content.maxWritableBytes()
+          || message.receivedBytes + length >= message.totalBytes) {
+        return false;
+      }
+      Copying.appendOwn(content, data, index + payload, length);
+      message.receivedBytes += length;
+      return true;
+    }
+
+    /** Whether the message is still incomplete, and the peer has not ended its lane. */
+    private boolean isCurrent() {
+      LaneInbox inbox = lane.inbox;
+      return inbox != null
+          && inbox.get(number) == message
+          && message.number == number
+          && !inbox.hasFin;
+    }
   }
 }

@@ -2,66 +2,38 @@ package io.kcp4j.lanes;
 
 import io.kcp4j.Kcp;
 import io.kcp4j.KcpCounter;
+import io.kcp4j.KcpTracer;
 import io.kcp4j.SegmentSource;
-import io.kcp4j.scheduling.WeightedScheduler;
+import io.kcp4j.lanes.LaneScheduler.Outbox;
+import io.kcp4j.lanes.OutboundMessage.Drop;
 import java.nio.ByteBuffer;
-import java.util.Iterator;
-import java.util.LinkedHashSet;
-import java.util.List;
-import java.util.Set;
 
 /**
  * Fills segments with the messages of reliable lanes. What a segment holds is chosen when it can
- * leave: control frames first, then messages by priority and weight, as far as the peer's credit
- * goes. So a small message never waits behind more than the segments that have left.
+ * leave: control frames first, then messages of the lanes that {@link LaneScheduler} chooses. So a
+ * small message never waits behind more than the segments that have left.
  */
 final class LaneSender implements SegmentSource {
 
-  /** A turn is a frame: what a segment holds of a lane. */
-  private static final int TURN_BYTES = 1;
-
-  /** The table for so many lanes that wait for credit is kept. */
-  private static final int KEPT_BLOCKED = 64;
-
   private final Kcp kcp;
   private final ControlFrames control;
-  private final Credit credit = new Credit();
+  private final LaneScheduler scheduler;
   private final FrameWriter writer = new FrameWriter();
-  private final WeightedScheduler<LaneOutbox> scheduler = new WeightedScheduler<>(TURN_BYTES);
 
-  /** Wait for credit or, before the peer's limits are known, for those; in this order. */
-  private Set<LaneOutbox> blocked = new LinkedHashSet<>();
-
-  /** Whether the table of those has become large. */
-  private boolean isBlockedLarge;
-
-  /** Copied into segments of the current flush, linked. */
-  private LaneSend firstSent;
-
-  private LaneSend lastSent;
-
-  private final RecentOutboxes recent = new RecentOutboxes();
-
-  /** Whether the peer's limits are known. */
-  private boolean isOpen;
+  /** Copied into segments of the current flush. */
+  private final OutboundMessage.Queue<OutboundMessage> copied = new OutboundMessage.Queue<>();
 
   private boolean isPrefaceDue;
-
-  /** Whether the peer has read something since {@link #unblock}. */
-  private boolean hasNewCredit;
-
   private int maxLanes = LanesConfig.MAX_LANES;
-  private int maxMessageBytes = Credit.maxMessageBytes(LanesConfig.MAX_BUDGET_BYTES);
+  private int maxMessageBytes = LanesConfig.maxMessageBytes(LanesConfig.MAX_BUDGET_BYTES);
 
   /** The messages of all lanes that wait. */
   private int messages;
 
-  /** The frames of those lanes that are in the scheduler, in bytes, or a little more. */
-  private int readyBytes;
-
   LaneSender(Kcp kcp, ControlFrames control) {
     this.kcp = kcp;
     this.control = control;
+    scheduler = new LaneScheduler(kcp);
   }
 
   /** Whether the lane with this id may be used, as far as is known. */
@@ -82,115 +54,50 @@ final class LaneSender implements SegmentSource {
   /** The peer has told its limits. */
   void limits(int maxLanes, int budgetBytes) {
     this.maxLanes = maxLanes;
-    maxMessageBytes = Credit.maxMessageBytes(budgetBytes);
-    credit.grant(maxLanes, budgetBytes);
+    maxMessageBytes = LanesConfig.maxMessageBytes(budgetBytes);
+    scheduler.limits(maxLanes, budgetBytes);
   }
 
   /** What has waited for the limits may leave, or is dropped if it is too large. */
   void open() {
     boolean wasReady = isReady();
-    isOpen = true;
-    List.copyOf(blocked).forEach(this::dropTooLarge);
-    unblock();
+    scheduler.open();
+    for (Outbox outbox = scheduler.firstBlocked(); outbox != null; ) {
+      Outbox next = outbox.nextBlocked();
+      dropTooLarge(outbox);
+      outbox = next;
+    }
+    scheduler.unblock();
     if (!wasReady && isReady()) {
       kcp.sourceBecameReady();
     }
   }
 
-  private void dropTooLarge(LaneOutbox outbox) {
+  private void dropTooLarge(Outbox outbox) {
     for (int left = outbox.messages(); left > 0; left--) {
-      LaneSend message = outbox.remove();
+      OutboundMessage message = outbox.remove();
       if (message.bytes() <= maxMessageBytes) {
         outbox.add(message);
       } else {
-        drop(message, LaneSend.Drop.TOO_LARGE);
+        drop(message, Drop.TOO_LARGE);
       }
     }
     if (outbox.isEmpty()) {
-      blocked.remove(outbox);
+      scheduler.remove(outbox);
       ended(outbox);
     }
   }
 
-  // Queueing
-
   /** Queues a message, whose size is possible, on a lane that has not ended. */
-  void send(Lane lane, LaneSend message) {
+  void send(Lane lane, OutboundMessage message) {
     lane.output = Lane.Output.OPEN;
-    if (lane.outbox == null) {
-      lane.outbox = new LaneOutbox(lane);
-    }
-    LaneOutbox outbox = lane.outbox;
-    boolean wasEmpty = outbox.isEmpty();
-    int before = outbox.frameBytes();
-    outbox.add(message);
     messages++;
-    if (wasEmpty) {
-      schedule(outbox);
-    } else if (outbox.entry.isQueued()) {
-      readyBytes += outbox.frameBytes() - before;
-    }
-  }
-
-  /** Adds an outbox that is not empty to the scheduler or to those that are blocked. */
-  private void schedule(LaneOutbox outbox) {
-    if (isAllowed(outbox)) {
-      scheduler.add(outbox.entry);
-      readyBytes += outbox.frameBytes();
-    } else {
-      block(outbox);
-    }
-  }
-
-  private void block(LaneOutbox outbox) {
-    blocked.add(outbox);
-    isBlockedLarge |= blocked.size() > KEPT_BLOCKED;
-    if (isOpen) {
-      LaneTracing.blocked(kcp, outbox.lane);
-    }
-  }
-
-  /** Whether its first message may leave. */
-  private boolean isAllowed(LaneOutbox outbox) {
-    return isOpen
-        && (outbox.sentBytes() > 0 || credit.allows(outbox.lane, outbox.firstCharge(), 0));
-  }
-
-  private void unschedule(LaneOutbox outbox) {
-    if (outbox.entry.isQueued()) {
-      scheduler.remove(outbox.entry);
-      readyBytes -= outbox.frameBytes();
-    } else {
-      blocked.remove(outbox);
-    }
+    scheduler.queue(lane, message);
   }
 
   /** The lane's settings have changed. */
-  void classify(LaneOutbox outbox) {
-    LaneConfig config = outbox.lane.config();
-    scheduler.classify(outbox.entry, config.priority(), config.weight());
-  }
-
-  /**
-   * Credit has come, or the limits are known: schedules the lanes that have waited longest, as far
-   * as there is credit for all of them. A lane for which there is not keeps its place.
-   */
-  private void unblock() {
-    hasNewCredit = false;
-    int promisedBytes = 0;
-    for (Iterator<LaneOutbox> i = blocked.iterator(); i.hasNext(); ) {
-      LaneOutbox outbox = i.next();
-      int charge = outbox.firstCharge();
-      if (credit.allows(outbox.lane, charge, promisedBytes)) {
-        promisedBytes += credit.growth(outbox.lane, charge);
-        i.remove();
-        schedule(outbox);
-      }
-    }
-    if (isBlockedLarge && blocked.isEmpty()) {
-      blocked = new LinkedHashSet<>();
-      isBlockedLarge = false;
-    }
+  void classify(Outbox outbox) {
+    scheduler.classify(outbox);
   }
 
   /**
@@ -199,10 +106,7 @@ final class LaneSender implements SegmentSource {
    * @return false if it cannot have read so much
    */
   boolean consumed(Lane lane, int total) {
-    int before = lane.consumedByPeer;
-    boolean isPossible = credit.consumed(lane, total);
-    hasNewCredit |= lane.consumedByPeer != before && !blocked.isEmpty();
-    return isPossible;
+    return scheduler.consumed(lane, total);
   }
 
   // The end of a lane
@@ -223,10 +127,10 @@ final class LaneSender implements SegmentSource {
   /** Ends a lane, and drops what waits. */
   void abort(Lane lane) {
     lane.output = Lane.Output.ENDING;
-    LaneOutbox outbox = lane.outbox;
+    Outbox outbox = lane.outbox;
     if (outbox != null && !outbox.isEmpty()) {
       outbox.cutBytes = outbox.sentBytes();
-      dropAll(outbox, LaneSend.Drop.LANE_CLOSED);
+      dropAll(outbox, Drop.LANE_CLOSED);
     } else {
       sendFin(lane);
     }
@@ -236,7 +140,10 @@ final class LaneSender implements SegmentSource {
     lane.output = Lane.Output.ENDED;
     lane.sentMessages++; // The end has a number, so that the next message is not taken for it.
     control.add(lane, ControlFrames.FIN);
-    LaneTracing.outputEnded(kcp, lane);
+    KcpTracer tracer = kcp.tracer();
+    if (tracer != null) {
+      tracer.laneOutputEnded(kcp.tracedAtUs(), lane.id());
+    }
   }
 
   /**
@@ -254,14 +161,14 @@ final class LaneSender implements SegmentSource {
   }
 
   /** Drops what waits on a lane. */
-  void dropAll(Lane lane, LaneSend.Drop reason) {
+  void dropAll(Lane lane, Drop reason) {
     if (lane.outbox != null && !lane.outbox.isEmpty()) {
       dropAll(lane.outbox, reason);
     }
   }
 
-  private void dropAll(LaneOutbox outbox, LaneSend.Drop reason) {
-    unschedule(outbox);
+  private void dropAll(Outbox outbox, Drop reason) {
+    scheduler.remove(outbox);
     while (!outbox.isEmpty()) {
       drop(outbox.remove(), reason);
     }
@@ -269,50 +176,46 @@ final class LaneSender implements SegmentSource {
   }
 
   /** Drops the first message of a lane; if a part of it has left, the lane has to end. */
-  private void dropUnreadable(LaneOutbox outbox) {
+  private void dropUnreadable(Outbox outbox) {
     int sentBytes = outbox.sentBytes();
-    unschedule(outbox);
-    drop(outbox.remove(), LaneSend.Drop.UNREADABLE);
+    scheduler.remove(outbox);
+    drop(outbox.remove(), Drop.UNREADABLE);
     if (sentBytes > 0) {
       outbox.cutBytes = sentBytes;
       outbox.lane.outputStopped();
       outbox.lane.output = Lane.Output.ENDING;
-      dropAll(outbox, LaneSend.Drop.LANE_CLOSED);
+      dropAll(outbox, Drop.LANE_CLOSED);
     } else if (outbox.isEmpty()) {
       ended(outbox);
     } else {
-      schedule(outbox);
+      scheduler.add(outbox);
     }
   }
 
-  private void drop(LaneSend message, LaneSend.Drop reason) {
+  private void drop(OutboundMessage message, Drop reason) {
     messages--;
-    message.release();
-    message.dropped(reason);
+    message.drop(reason);
   }
 
   /** Nothing waits any more on a lane. */
-  private void ended(LaneOutbox outbox) {
+  private void ended(Outbox outbox) {
     if (outbox.lane.output == Lane.Output.ENDING) {
       sendFin(outbox.lane);
     }
-    recent.add(outbox);
+    scheduler.keepEmpty(outbox);
   }
 
   // The source
 
-  /** However many reports arrive in a batch, lanes that wait for credit are looked through once. */
   @Override
   public boolean isReady() {
-    if (hasNewCredit) {
-      unblock();
-    }
+    scheduler.unblockIfCredit();
     return mayBeReady();
   }
 
   /** Whether {@link #isReady} holds, or might since credit has come. */
   boolean mayBeReady() {
-    return hasNewCredit || isPrefaceDue || (isOpen && (scheduler.size() > 0 || !control.isEmpty()));
+    return isPrefaceDue || scheduler.mayBeReady() || (scheduler.isOpen() && !control.isEmpty());
   }
 
   @Override
@@ -322,7 +225,7 @@ final class LaneSender implements SegmentSource {
 
   @Override
   public int readyBytes(int limitBytes) {
-    return isPrefaceDue ? 1 : readyBytes + control.estimateBytes();
+    return isPrefaceDue ? 1 : scheduler.readyBytes() + control.estimateBytes();
   }
 
   @Override
@@ -334,7 +237,7 @@ final class LaneSender implements SegmentSource {
     }
     writer.begin(payload, enoughBytes);
     boolean hasRoom = control.write(payload);
-    while (hasRoom && !writer.isComplete() && scheduler.size() > 0) {
+    while (hasRoom && !writer.isComplete() && scheduler.readyLanes() > 0) {
       hasRoom = write(scheduler.peek(), payload);
     }
     writer.end();
@@ -343,8 +246,8 @@ final class LaneSender implements SegmentSource {
   /** Writes the middle of a large message while no other lane has anything to send. */
   @Override
   public int pullFull(ByteBuffer payloads, int payloadBytes, int gapBytes, int most) {
-    LaneOutbox outbox = scheduler.peek();
-    boolean isAlone = scheduler.size() == 1 && !isPrefaceDue && control.isEmpty();
+    Outbox outbox = scheduler.peek();
+    boolean isAlone = scheduler.readyLanes() == 1 && !isPrefaceDue && control.isEmpty();
     if (!isAlone || outbox.sentBytes() == 0) {
       return 0;
     }
@@ -357,10 +260,8 @@ final class LaneSender implements SegmentSource {
     int segments = writer.writeFull(payloads, payloadBytes, gapBytes, most, rest);
     writer.end();
     if (segments > 0) {
-      int written = left - rest.remaining();
-      scheduler.charge(outbox.entry, segments, payloadBytes);
-      outbox.sent(written);
-      readyBytes -= written;
+      scheduler.charge(outbox, segments, payloadBytes);
+      scheduler.sent(outbox, left - rest.remaining());
     }
     return segments;
   }
@@ -368,9 +269,9 @@ final class LaneSender implements SegmentSource {
   /**
    * Selects the first message of a lane as that of which frames are written next.
    *
-   * @param charge how much the message will count; 0 if it has been begun
+   * @param charge the charge of the message; 0 if it has been begun
    */
-  private void select(LaneOutbox outbox, int charge) {
+  private void select(Outbox outbox, int charge) {
     Lane lane = outbox.lane;
     int type = Frame.typeOf(lane.config().kind());
     int number = charge > 0 ? lane.sentMessages : lane.sentMessages - 1;
@@ -378,13 +279,12 @@ final class LaneSender implements SegmentSource {
   }
 
   /** Writes the next frame of a lane; returns whether there was room for it. */
-  private boolean write(LaneOutbox outbox, ByteBuffer out) {
-    LaneSend message = outbox.first();
+  private boolean write(Outbox outbox, ByteBuffer out) {
+    OutboundMessage message = outbox.first();
     int offset = outbox.sentBytes();
     boolean begins = offset == 0;
-    if (begins && !isAllowed(outbox)) { // Another lane has used up the credit.
-      unschedule(outbox);
-      block(outbox);
+    if (begins && !scheduler.isAllowed(outbox)) { // Another lane has used up the credit.
+      scheduler.blockReady(outbox);
       return true;
     }
     int charge = begins ? outbox.firstCharge() : 0;
@@ -403,48 +303,35 @@ final class LaneSender implements SegmentSource {
       return false;
     }
     if (begins) {
-      credit.charge(outbox.lane, charge);
-      outbox.lane.sentMessages++;
+      scheduler.begin(outbox.lane, charge);
     }
-    scheduler.charge(outbox.entry, out.position() - start);
+    scheduler.charge(outbox, out.position() - start);
     if (offset + written == message.bytes()) {
-      int before = outbox.frameBytes();
-      outbox.remove();
-      readyBytes -= before - outbox.frameBytes();
+      scheduler.removeFirst(outbox);
       written(outbox, message);
     } else {
-      outbox.sent(written);
-      readyBytes -= written;
+      scheduler.sent(outbox, written);
     }
     return true;
   }
 
   /** All of a message has been copied into segments. */
-  private void written(LaneOutbox outbox, LaneSend message) {
+  private void written(Outbox outbox, OutboundMessage message) {
     messages--;
     kcp.counters().add(KcpCounter.LANE_MESSAGES_OUT, 1);
     kcp.counters().add(KcpCounter.PAYLOAD_BYTES_OUT, message.bytes());
-    LaneTracing.messageSent(kcp, outbox.lane, message.bytes());
+    outbox.lane.traceSent(kcp, message.bytes());
     message.release();
-    if (firstSent == null) {
-      firstSent = message;
-    } else {
-      lastSent.next = message;
-    }
-    lastSent = message;
+    copied.add(message);
     if (outbox.isEmpty()) {
-      scheduler.remove(outbox.entry);
       ended(outbox);
     }
   }
 
   @Override
   public void onSent(int segments) {
-    for (LaneSend message; (message = firstSent) != null; ) {
-      firstSent = message.next;
-      message.next = null;
-      message.sent();
+    while (!copied.isEmpty()) {
+      copied.remove().sent();
     }
-    lastSent = null;
   }
 }

@@ -2,8 +2,11 @@ package io.kcp4j.lanes;
 
 import io.kcp4j.Kcp;
 import io.kcp4j.Unstable;
+import io.kcp4j.lanes.OutboundMessage.Drop;
 import io.netty.buffer.ByteBuf;
+import java.util.Arrays;
 import java.util.Objects;
+import java.util.function.Consumer;
 
 /**
  * The lanes of one session: its {@link io.kcp4j.SegmentSource} and its {@link
@@ -25,20 +28,20 @@ public final class Lanes {
 
   private final Kcp kcp;
   private final LanesConfig config;
-  private final boolean isClient;
-  private final long hashSeed;
-  private final LaneTable table = new LaneTable();
-  private final NewsQueue news = new NewsQueue();
+  private final Table table = new Table();
   private final ControlFrames control;
   private final LaneSender sender;
-  private final LaneReceiver receiver;
-  private final UnreliableSender unreliableSender;
-  private final UnreliableReceiver unreliableReceiver;
   private final PeerLanes peerLanes;
-  private final LaneInput input;
+  private final LaneReceiver receiver;
+  private final UnreliableLanes unreliable;
 
-  /** How large an unreliable message may be. */
-  private int maxUnreliableBytes = Integer.MAX_VALUE;
+  /** The lanes on which something has happened, each once, in this order; linked. */
+  private Lane firstNews;
+
+  private Lane lastNews;
+
+  /** The room that a message of the extension has for unreliable messages, in bytes. */
+  private int unreliableRoomBytes = Integer.MAX_VALUE;
 
   private boolean isOpen;
   private boolean isUnsupported;
@@ -56,16 +59,12 @@ public final class Lanes {
   public Lanes(Kcp kcp, LanesConfig config, boolean isClient, long hashSeed) {
     this.kcp = Objects.requireNonNull(kcp, "kcp");
     this.config = Objects.requireNonNull(config, "config");
-    this.isClient = isClient;
-    this.hashSeed = hashSeed;
-    peerLanes = new PeerLanes(kcp, config);
     control = new ControlFrames(config.maxLanes(), config.budgetBytes());
     sender = new LaneSender(kcp, control);
-    receiver = new LaneReceiver(this, kcp, control, config);
-    unreliableSender = new UnreliableSender(sender, kcp, config.unreliableQueue());
-    unreliableReceiver = new UnreliableReceiver(this, kcp, config);
-    input = new LaneInput(this, kcp, control, receiver, unreliableReceiver, peerLanes);
-    kcp.sink(new SegmentDemux(this, kcp, sender, receiver, unreliableReceiver));
+    peerLanes = new PeerLanes(this, kcp, control, config, hashSeed);
+    receiver = new LaneReceiver(this, peerLanes, kcp, control, config);
+    unreliable = new UnreliableLanes(this, peerLanes, sender, kcp, config);
+    kcp.sink(new SegmentDemux(this, isClient, kcp, control, sender, receiver, unreliable));
     kcp.source(sender);
     if (isClient) {
       sender.sendPreface();
@@ -78,10 +77,6 @@ public final class Lanes {
   }
 
   // The peer
-
-  boolean isClient() {
-    return isClient;
-  }
 
   /** Whether the peer has shown that it has lanes. */
   public boolean isOpen() {
@@ -113,15 +108,15 @@ public final class Lanes {
     if (!sender.isPossible(lane.id())) {
       lane.output = Lane.Output.UNUSED;
       control.drop(lane, ControlFrames.FIN);
-      drop(lane, LaneSend.Drop.NO_SUCH_LANE);
+      drop(lane, Drop.NO_SUCH_LANE);
     }
   }
 
-  private void drop(Lane lane, LaneSend.Drop reason) {
+  private void drop(Lane lane, Drop reason) {
     if (lane.config().kind().isReliable()) {
       sender.dropAll(lane, reason);
     } else {
-      unreliableSender.dropAll(lane, reason);
+      unreliable.dropAll(lane, reason);
     }
   }
 
@@ -156,57 +151,34 @@ public final class Lanes {
     LaneConfig.checkRange("lane", id, 0, LanesConfig.MAX_LANES - 1);
     Lane lane = table.get(id);
     if (lane == null) {
-      checkPossible(id);
+      if (!sender.isPossible(id) && !peerLanes.isAllowed(id)) {
+        throw new IllegalArgumentException("lane: " + id + " (expected: one that the peer takes)");
+      }
       lane = make(id);
     }
     return lane;
   }
 
-  private void checkPossible(int id) {
-    if (!sender.isPossible(id) && id >= config.maxLanes()) {
-      throw new IllegalArgumentException("lane: " + id + " (expected: one that the peer takes)");
-    }
-  }
-
-  private Lane make(int id) {
+  /** Makes a lane that has not been used yet. */
+  Lane make(int id) {
     Lane lane = new Lane(this, id, config.lane(id));
     table.add(lane);
     return lane;
   }
 
-  /** The lane, or null if it has not been used yet. */
-  Lane find(int id) {
+  /** The lane with this id, or null if it has not been used yet. */
+  public Lane find(int id) {
     return table.get(id);
   }
 
-  /** Whether the peer may send on a lane with this id. */
-  boolean isAllowed(int id) {
-    return id < config.maxLanes();
+  /** The bytes by which the table grows when this lane, which is not there, is made. */
+  int neededTableBytes(int id) {
+    return table.neededBytes(id);
   }
 
-  /**
-   * The lane on which the peer sends; null if it is not allowed to, or may not begin another lane
-   * now.
-   */
-  Lane findOrBegin(int id) {
-    Lane lane = table.get(id);
-    if (lane != null && lane.inputKind != null) {
-      return lane;
-    }
-    return isAllowed(id) ? begin(lane, id) : null;
-  }
-
-  private Lane begin(Lane found, int id) {
-    if (found == null && !peerLanes.tryAdd(table.neededBytes(id))) {
-      return null;
-    }
-    Lane lane = found == null ? make(id) : found;
-    return peerLanes.tryBegin(lane) ? lane : null;
-  }
-
-  /** What the lanes of the peer count, in bytes. */
-  int chargedBytes() {
-    return peerLanes.chargedBytes();
+  /** The lanes on which the peer sends. */
+  PeerLanes peerLanes() {
+    return peerLanes;
   }
 
   /**
@@ -224,17 +196,27 @@ public final class Lanes {
    * had ended.
    */
   public Lane nextNews() {
-    return news.poll();
-  }
-
-  /** Whether {@link #nextNews} would return a lane. */
-  public boolean hasNews() {
-    return !news.isEmpty();
+    Lane lane = firstNews;
+    if (lane != null) {
+      firstNews = lane.nextNews;
+      lane.nextNews = null;
+      lane.set(Lane.NEWS, false);
+    }
+    return lane;
   }
 
   /** Something has happened on a lane. */
   void news(Lane lane) {
-    news.add(lane);
+    if (lane.is(Lane.NEWS)) {
+      return;
+    }
+    lane.set(Lane.NEWS, true);
+    if (firstNews == null) {
+      firstNews = lane;
+    } else {
+      lastNews.nextNews = lane;
+    }
+    lastNews = lane;
   }
 
   // Sending
@@ -245,25 +227,28 @@ public final class Lanes {
 
   /** Whether an unreliable message waits to be sent. */
   public boolean hasUnreliable() {
-    return isOpen && !unreliableSender.isEmpty();
+    return isOpen && !unreliable.isEmpty();
   }
 
-  /** Sets how large unreliable messages may be, in bytes. */
-  public void maxUnreliableBytes(int bytes) {
-    maxUnreliableBytes = bytes;
+  /** Sets the room that a message of the extension has for unreliable messages, in bytes. */
+  public void unreliableRoomBytes(int bytes) {
+    unreliableRoomBytes = bytes;
   }
 
   /** The peer takes unreliable messages with numbers of 32 bits. To be called before any leave. */
   public void useLongNumbers() {
-    unreliableSender.useLongNumbers();
+    unreliable.useLongNumbers();
   }
 
   int maxMessageBytes(LaneKind kind) {
-    return kind.isReliable() ? sender.maxMessageBytes() : maxUnreliableBytes;
+    return kind.isReliable()
+        ? sender.maxMessageBytes()
+        : unreliable.maxMessageBytes(unreliableRoomBytes);
   }
 
-  void send(Lane lane, LaneSend message) {
+  void send(Lane lane, OutboundMessage message) {
     message.queued();
+    message.lane = lane;
     if (!sender.isPossible(lane.id())) {
       throw new IllegalArgumentException(
           "lane: " + lane.id() + " (expected: one that the peer takes)");
@@ -281,7 +266,7 @@ public final class Lanes {
     if (lane.config().kind().isReliable()) {
       sender.send(lane, message);
     } else {
-      unreliableSender.send(lane, message);
+      unreliable.send(lane, message);
     }
   }
 
@@ -294,24 +279,19 @@ public final class Lanes {
    * @return the bytes of their items; 0 for none
    */
   public int planUnreliable(int roomBytes, int mostBytes, boolean isLargest) {
-    int bytes = unreliableSender.plan(roomBytes, mostBytes);
-    while (bytes == 0 && isLargest && !unreliableSender.isEmpty()) {
-      unreliableSender.dropFirst();
-      bytes = unreliableSender.plan(roomBytes, mostBytes);
-    }
-    return bytes;
+    return unreliable.plan(roomBytes, mostBytes, isLargest);
   }
 
   /** Writes the items that {@link #planUnreliable} has decided on. */
   public void writeUnreliable(ByteBuf out) {
-    unreliableSender.write(out);
+    unreliable.write(out);
   }
 
   void endOutput(Lane lane) {
     if (!lane.isOutputOpen() || !isEndable(lane)) {
       return;
     }
-    if (unreliableSender.isPlanned(lane)) {
+    if (unreliable.isPlanned(lane)) {
       lane.output = Lane.Output.ENDING;
     } else {
       sender.end(lane);
@@ -328,9 +308,9 @@ public final class Lanes {
       return;
     }
     if (!lane.config().kind().isReliable()) {
-      unreliableSender.dropAll(lane, LaneSend.Drop.LANE_CLOSED);
+      unreliable.dropAll(lane, Drop.LANE_CLOSED);
     }
-    if (unreliableSender.isPlanned(lane)) {
+    if (unreliable.isPlanned(lane)) {
       lane.output = Lane.Output.ENDING;
     } else {
       sender.abort(lane);
@@ -339,98 +319,129 @@ public final class Lanes {
 
   // Receiving
 
-  /** The memory that is held, in bytes. */
-  int heldBytes() {
-    return receiver.heldBytes() + unreliableReceiver.heldBytes();
-  }
-
-  /** Whether reliable messages, or ends of lanes, have not been taken. */
-  boolean hasUnread() {
-    return receiver.hasUnread() || input.hasEnds();
-  }
-
-  /** The inbox of a lane, which is made if there is none. */
-  LaneInbox inbox(Lane lane) {
-    if (lane.inbox == null) {
-      lane.inbox = new LaneInbox(lane.base, hashSeed);
-    }
-    return lane.inbox;
-  }
-
-  /** The inbox takes no memory if nothing is in it. */
-  void releaseIfEmpty(Lane lane) {
-    if (lane.inbox != null && lane.inbox.isEmpty(lane.base)) {
-      lane.inbox = null;
-    }
-  }
-
-  /** A segment with a frame of the lane has been taken in, or not. */
-  void endSegment(Lane lane) {
-    if (lane.inbox != null) {
-      lane.inbox.endSegment();
-      releaseIfEmpty(lane);
-    }
-    peerLanes.endIfUnused(lane);
-  }
-
+  /** The next message of a lane, which becomes the caller's, or null. */
   ByteBuf receive(Lane lane) {
-    return input.receive(lane);
-  }
-
-  /** A message arrives, or a part of one. */
-  void inputBegun(Lane lane, LaneKind kind) {
-    input.begun(lane, kind);
+    if (!lane.isReadable()) {
+      return null;
+    }
+    ByteBuf message = lane.isInputUnreliable() ? unreliable.read(lane) : receiver.read(lane);
+    inputRead();
+    return message;
   }
 
   void discardInput(Lane lane) {
-    input.discard(lane);
+    if (lane.is(Lane.INPUT_DISCARDED) || lane.isUnused()) {
+      return;
+    }
+    if (lane.isInputUnreliable()) {
+      unreliable.discard(lane);
+    } else {
+      receiver.discard(lane);
+    }
+    if (lane.inputKind != null) {
+      peerLanes.stopDiscarded(lane);
+    }
+    peerLanes.takeEnd(lane);
+    inputRead();
   }
 
-  /** The peer has ended its direction, and everything before has arrived. */
-  void inputEnded(Lane lane) {
-    input.ended(lane);
-  }
-
-  boolean takeInputEnd(Lane lane) {
-    return input.takeEnd(lane);
-  }
-
-  /** The peer has read everything that this side had ended. */
-  void outputRead(Lane lane) {
-    peerLanes.endIfUnused(lane);
-    news(lane);
+  private void inputRead() {
+    peerLanes.sendControl();
+    kcp.sinkWasRead();
   }
 
   /**
-   * Takes in an unreliable message.
+   * Takes in an item of a message of the extension, if it is an unreliable message of a lane.
    *
-   * @param data its bytes from {@code index} to {@code index + length} are the value of an item
-   *     with this type, at least {@value LaneItem#VALUE_HEADER_BYTES}, or {@value
-   *     LaneItem#VALUE_HEADER_32_BYTES} if numbers have 32 bits
+   * @param type the type of the item
+   * @param data its bytes from {@code index} to {@code index + length} are the value of the item,
+   *     whose length is possible for the type
+   * @return whether it is one
    */
-  public void receiveUnreliable(int type, ByteBuf data, int index, int length) {
-    if (isOpen) {
-      unreliableReceiver.receive(type, data, index, length);
+  public boolean receiveUnreliable(int type, ByteBuf data, int index, int length) {
+    boolean isMessage = UnreliableLanes.isItem(type);
+    if (isMessage && isOpen) {
+      unreliable.receive(type, data, index, length);
     }
+    return isMessage;
   }
 
   /** Releases all buffers, and drops what waits to be sent. */
   public void close() {
     isClosed = true;
-    unreliableSender.close();
+    unreliable.close();
     table.forEach(this::close);
     sender.onSent(0); // If a flush has failed, they have not been told.
-    news.clear();
+    firstNews = null;
     peerLanes.close();
   }
 
   private void close(Lane lane) {
     lane.output = Lane.Output.UNUSED;
-    drop(lane, LaneSend.Drop.SESSION_CLOSED);
-    if (LaneInput.isUnreliable(lane)) {
-      unreliableReceiver.close(lane);
+    drop(lane, Drop.SESSION_CLOSED);
+    if (lane.isInputUnreliable()) {
+      unreliable.close(lane);
     } else if (lane.inbox != null) {
       receiver.close(lane);
+    }
+  }
+
+  /**
+   * The lanes of a session by id, in pages, so that memory follows the number of lanes, unless a
+   * peer spreads their ids. Pages are never removed, as lanes are not.
+   */
+  static final class Table {
+
+    private static final int PAGE_BITS = 6;
+    private static final int PAGE_LANES = 1 << PAGE_BITS;
+
+    private static final int REFERENCE_BYTES = 4;
+    private static final int HEADER_BYTES = 16;
+
+    /** The memory of a page. */
+    static final int PAGE_BYTES = HEADER_BYTES + PAGE_LANES * REFERENCE_BYTES;
+
+    private Lane[][] pages = {};
+
+    /** The lane, or null. */
+    Lane get(int id) {
+      int page = id >>> PAGE_BITS;
+      return page < pages.length && pages[page] != null ? pages[page][id & (PAGE_LANES - 1)] : null;
+    }
+
+    /** How much memory {@link #add} takes for a lane with this id, in bytes. */
+    int neededBytes(int id) {
+      int page = id >>> PAGE_BITS;
+      if (page >= pages.length) {
+        return PAGE_BYTES + (capacityFor(page) - pages.length) * REFERENCE_BYTES;
+      }
+      return pages[page] == null ? PAGE_BYTES : 0;
+    }
+
+    private int capacityFor(int page) {
+      return Math.max(page + 1, 2 * pages.length);
+    }
+
+    /** Adds a lane whose id is not there. */
+    void add(Lane lane) {
+      int page = lane.id() >>> PAGE_BITS;
+      if (page >= pages.length) {
+        pages = Arrays.copyOf(pages, capacityFor(page));
+      }
+      if (pages[page] == null) {
+        pages[page] = new Lane[PAGE_LANES];
+      }
+      pages[page][lane.id() & (PAGE_LANES - 1)] = lane;
+    }
+
+    void forEach(Consumer<Lane> action) {
+      for (Lane[] page : pages) {
+        for (int i = 0; page != null && i < PAGE_LANES; i++) {
+          if (page[i] != null) {
+            action.accept(page[i]);
+          }
+        }
+      }
     }
   }
 }

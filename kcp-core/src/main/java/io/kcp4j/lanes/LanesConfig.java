@@ -128,6 +128,23 @@ public final class LanesConfig {
     return builder;
   }
 
+  // Credit: protocol.md 15.4
+
+  /** The part of the budget that belongs to each lane, in bytes. */
+  static int laneBytes(int maxLanes, int budgetBytes) {
+    return budgetBytes / 2 / maxLanes;
+  }
+
+  /** The part of the budget that the lanes share, in bytes. */
+  static int poolBytes(int budgetBytes) {
+    return budgetBytes / 2;
+  }
+
+  /** The largest message with this budget, in bytes. */
+  static int maxMessageBytes(int budgetBytes) {
+    return budgetBytes / 8 - MESSAGE_OVERHEAD_BYTES;
+  }
+
   /** Whether a peer may have these limits. */
   static boolean isPossible(int maxLanes, int budgetBytes) {
     return maxLanes > 0

@@ -3,7 +3,7 @@ package io.kcp4j.session;
 import io.kcp4j.CloseReason;
 import io.kcp4j.Segment;
 import io.kcp4j.crypto.SipHash;
-import io.kcp4j.lanes.LaneItem;
+import io.kcp4j.lanes.UnreliableLanes;
 import io.netty.buffer.ByteBuf;
 import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
@@ -82,7 +82,7 @@ final class ExtensionMessage {
   /** What the sender says about itself. Value: see {@link Parameters}; the rest is ignored. */
   static final int PARAMETERS = 18;
 
-  // The types 16, 17, 19 and 20 are those of LaneItem.
+  // The types 16, 17, 19 and 20 are those of UnreliableLanes.
 
   /** The sender has given up closing. Value: the sequence number after its last segment. */
   static final int CLOSE_FAILED = 21;
@@ -117,11 +117,11 @@ final class ExtensionMessage {
     8,
     DATAGRAM_SN_BYTES,
     Short.BYTES + Integer.BYTES,
-    LaneItem.VALUE_HEADER_BYTES,
-    LaneItem.VALUE_HEADER_BYTES,
+    UnreliableLanes.VALUE_HEADER_BYTES,
+    UnreliableLanes.VALUE_HEADER_BYTES,
     Integer.BYTES + 1 + Short.BYTES,
-    LaneItem.VALUE_HEADER_32_BYTES,
-    LaneItem.VALUE_HEADER_32_BYTES,
+    UnreliableLanes.VALUE_HEADER_32_BYTES,
+    UnreliableLanes.VALUE_HEADER_32_BYTES,
     4,
     4,
     4,
@@ -183,7 +183,7 @@ final class ExtensionMessage {
 
   /** Whether the value has payload, or what a later version has added. */
   private static boolean isExtensible(int type) {
-    return type == DATAGRAM || type == PARAMETERS || LaneItem.isMessage(type);
+    return type == DATAGRAM || type == PARAMETERS || UnreliableLanes.isItem(type);
   }
 
   private static boolean hasText(int type) {

@@ -1,7 +1,6 @@
 package io.kcp4j.session;
 
 import io.kcp4j.Kcp;
-import io.kcp4j.lanes.LaneItem;
 import io.kcp4j.lanes.Lanes;
 import io.netty.buffer.ByteBuf;
 
@@ -14,8 +13,6 @@ final class LanesExtension extends Extension {
   private final Kcp kcp;
   private final UnreliableQueues unreliable;
   private final Lanes lanes;
-
-  private int mssBytes;
 
   /** Whether the next message to be written has nothing but unreliable messages of lanes. */
   private boolean hasOnlyUnreliable;
@@ -68,18 +65,7 @@ final class LanesExtension extends Extension {
           "mssBytes: " + mssBytes + " (expected: >= " + least + " with lanes)");
     }
     super.fit(mssBytes);
-    this.mssBytes = mssBytes;
-    limitUnreliable();
-  }
-
-  /** The largest message has to fit in any case while the parameters of the peer are not known. */
-  private void limitUnreliable() {
-    int itemHeaderBytes = LaneItem.headerBytes(!lanes.isOpen() || hasLongNumbers());
-    lanes.maxUnreliableBytes(mssBytes - headerBytes() - itemHeaderBytes);
-  }
-
-  private boolean hasLongNumbers() {
-    return parameters().hasPeer(Parameters.LANE_NUMBERS_32);
+    lanes.unreliableRoomBytes(mssBytes - headerBytes());
   }
 
   /** What a message has that says nothing. */
@@ -133,10 +119,9 @@ final class LanesExtension extends Extension {
       lanes.refuse();
       return;
     }
-    if (hasLongNumbers()) {
+    if (parameters().hasPeer(Parameters.LANE_NUMBERS_32)) {
       lanes.useLongNumbers();
     }
-    limitUnreliable();
   }
 
   private static boolean has(ByteBuf datagram, int index, int end, int type, long value) {
@@ -212,10 +197,9 @@ final class LanesExtension extends Extension {
 
   @Override
   void receiveItem(int type, ByteBuf datagram, int item) {
-    if (LaneItem.isMessage(type)) {
-      int value = item + ExtensionMessage.ITEM_HEADER_BYTES;
-      int end = item + ExtensionMessage.itemBytesAt(datagram, item);
-      lanes.receiveUnreliable(type, datagram, value, end - value);
+    int value = item + ExtensionMessage.ITEM_HEADER_BYTES;
+    int end = item + ExtensionMessage.itemBytesAt(datagram, item);
+    if (lanes.receiveUnreliable(type, datagram, value, end - value)) {
       unreliable.noteReceived();
     }
   }

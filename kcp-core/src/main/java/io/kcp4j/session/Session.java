@@ -8,6 +8,7 @@ import io.kcp4j.crypto.PacketKey;
 import io.kcp4j.fec.FecConfig;
 import io.kcp4j.fec.FecPacket;
 import io.kcp4j.lanes.Lanes;
+import io.kcp4j.lanes.OutboundMessage;
 import io.netty.buffer.ByteBuf;
 import java.net.InetSocketAddress;
 import java.util.Objects;
@@ -539,7 +540,7 @@ public final class Session extends FlushQueue.Entry {
    *     is 0; the buffer stays the caller's
    */
   public void sendUnreliable(ByteBuf datagram) {
-    sendUnreliable(UnreliableSend.unobserved(datagram));
+    sendUnreliable(OutboundMessage.unobserved(datagram));
   }
 
   /**
@@ -548,7 +549,7 @@ public final class Session extends FlushQueue.Entry {
    *
    * @throws IllegalArgumentException as {@link #sendUnreliable(ByteBuf)}
    */
-  public void sendUnreliable(UnreliableSend datagram) {
+  public void sendUnreliable(OutboundMessage datagram) {
     unreliable().check(this, datagram.content());
     unreliable.send(datagram);
   }

@@ -4,12 +4,15 @@ import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpCounters;
 import io.kcp4j.MemoryAccount;
 import io.kcp4j.Segment;
+import io.kcp4j.lanes.InboundMessage;
+import io.kcp4j.lanes.OutboundMessage;
+import io.kcp4j.lanes.OutboundMessage.Drop;
 import io.netty.buffer.ByteBuf;
 
 /**
- * The unreliable datagrams of one session that wait to be sent and to be read, and the limit on
- * each of the two queues. Most sessions have none, so the queues are made on first use. Owns the
- * buffers.
+ * The unreliable datagrams of one session that wait to be sent and to be read. Each of the two
+ * queues has the same limit, beyond which the oldest datagram is dropped. Most sessions have none,
+ * so the queues are made on first use. Owns the buffers, and charges them to the account.
  *
  * <p>A peer that has the extension is sent them in messages of it: protocol.md 13.7. To others they
  * leave as those of kcp-go, if FEC is on: protocol.md 12.
@@ -37,8 +40,9 @@ final class UnreliableQueues {
 
   private boolean hasNewest;
   private boolean hasReceived;
-  private UnreliableQueue received;
-  private UnreliableSendQueue sending;
+  private InboundMessage.Queue received;
+  private InboundMessage.Memory receivedMemory;
+  private OutboundMessage.Queue<OutboundMessage> sending;
 
   UnreliableQueues(MemoryAccount account, KcpCounters counters) {
     this.account = account;
@@ -95,11 +99,29 @@ final class UnreliableQueues {
   }
 
   /** Queues a datagram to be sent, and takes over its buffer. */
-  void send(UnreliableSend datagram) {
-    if (sending == null) {
-      sending = new UnreliableSendQueue(account);
+  void send(OutboundMessage datagram) {
+    if (!account.tryReserveSpare(datagram.content().capacity())) {
+      drop(datagram, Drop.OUT_OF_MEMORY);
+      return;
     }
-    countDropped(sending.add(datagram, limit));
+    if (sending == null) {
+      sending = new OutboundMessage.Queue<>();
+    }
+    sending.add(datagram);
+    while (sending.messages() > limit) {
+      drop(removeFirst(), Drop.QUEUE_FULL);
+    }
+  }
+
+  private OutboundMessage removeFirst() {
+    OutboundMessage first = sending.remove();
+    account.release(first.content().capacity());
+    return first;
+  }
+
+  private void drop(OutboundMessage datagram, Drop reason) {
+    countDropped();
+    datagram.drop(reason);
   }
 
   boolean hasDatagramsToSend() {
@@ -115,7 +137,7 @@ final class UnreliableQueues {
     if (sending == null) {
       return;
     }
-    for (UnreliableSend next; (next = sending.peek()) != null; ) {
+    for (OutboundMessage next; (next = sending.first()) != null; ) {
       int bytes = next.content().readableBytes();
       boolean isEstablished = session.isExtensionEstablished();
       boolean fits = MESSAGE_HEADER_BYTES + bytes <= roomBytes(session);
@@ -128,19 +150,14 @@ final class UnreliableQueues {
         }
         output.unreliable(session.conv(), next.content());
       } else if (isEstablished || session.isExtensionUnsupported()) {
-        drop(isEstablished ? UnreliableSend.Drop.TOO_LARGE : UnreliableSend.Drop.UNSUPPORTED);
+        drop(removeFirst(), isEstablished ? Drop.TOO_LARGE : Drop.UNSUPPORTED);
         continue;
       } else {
         return;
       }
       counters.add(KcpCounter.UNRELIABLE_OUT, 1);
-      sending.remove().sent();
+      removeFirst().succeed();
     }
-  }
-
-  private void drop(UnreliableSend.Drop reason) {
-    countDropped(1);
-    sending.remove().dropped(reason);
   }
 
   /** Whether any has been received since the last call. */
@@ -172,52 +189,44 @@ final class UnreliableQueues {
     if (isNewest || !isNewestOnly) {
       receive(packet, index, bytes);
     } else {
-      countDropped(1);
+      countDropped();
     }
   }
 
   /** Queues a copy of a received datagram, which begins at {@code index} of its packet. */
   void receive(ByteBuf packet, int index, int bytes) {
     if (limit == 0) {
-      countDropped(1);
+      countDropped();
       return;
     }
     counters.add(KcpCounter.UNRELIABLE_IN, 1);
     hasReceived = true;
-    int dropped;
-    try {
-      if (received == null) {
-        received = new UnreliableQueue(account);
-      }
-      dropped = received.add(packet, index, bytes, limit);
-    } catch (RuntimeException | OutOfMemoryError e) { // whatever an allocator throws
-      counters.add(KcpCounter.ALLOCATION_FAILED, 1);
-      dropped = 1;
+    if (received == null) {
+      received = new InboundMessage.Queue();
+      receivedMemory = new InboundMessage.Memory(account, counters);
     }
-    countDropped(dropped);
+    receivedMemory.add(received, limit, packet, index, bytes);
   }
 
   /** The oldest received datagram, which becomes the caller's, or null. */
   ByteBuf poll() {
-    return received == null ? null : received.poll();
+    return received == null ? null : receivedMemory.poll(received);
   }
 
   boolean isReceivable() {
-    return received != null && !received.isEmpty();
+    return received != null && received.readable() > 0;
   }
 
-  private void countDropped(int datagrams) {
-    if (datagrams > 0) {
-      counters.add(KcpCounter.UNRELIABLE_DROPPED, datagrams);
-    }
+  private void countDropped() {
+    counters.add(KcpCounter.UNRELIABLE_DROPPED, 1);
   }
 
   void close() {
-    if (received != null) {
-      received.close();
+    for (ByteBuf datagram; (datagram = poll()) != null; ) {
+      datagram.release();
     }
-    if (sending != null) {
-      sending.close();
+    while (hasDatagramsToSend()) {
+      removeFirst().drop(Drop.SESSION_CLOSED);
     }
   }
 }

@@ -3,7 +3,6 @@ package io.kcp4j.fuzz;
 import io.kcp4j.MemoryBudget;
 import io.kcp4j.lanes.Lane;
 import io.kcp4j.lanes.LaneConfig;
-import io.kcp4j.lanes.LaneItem;
 import io.kcp4j.lanes.LaneKind;
 import io.kcp4j.lanes.LanesConfig;
 import io.netty.buffer.ByteBuf;
@@ -20,9 +19,11 @@ public final class FrameFuzz {
 
   private static final int LANES = FrameSide.LANES;
 
-  private static final int[] ITEM_TYPES = {
-    LaneItem.UNRELIABLE, LaneItem.SEQUENCED, LaneItem.UNRELIABLE_32, LaneItem.SEQUENCED_32
-  };
+  /** Unreliable and sequenced messages with numbers of 16 bits, and of 32: protocol.md 13.2. */
+  private static final int[] ITEM_TYPES = {16, 17, 19, 20};
+
+  /** The lane and a number of 32 bits, which precede the payload in the value of an item. */
+  private static final int ITEM_HEADER_BYTES = 6;
 
   private static final int SMALL_BUDGET = 4 * 1024;
 
@@ -332,7 +333,7 @@ public final class FrameFuzz {
     int id = input.below(LANES + 1);
     int near = server.base(id);
     int number = near + (arg == 15 ? input.unsignedShort() : input.signedByte() >> 2);
-    byte[] value = new byte[LaneItem.VALUE_HEADER_32_BYTES + input.unsignedByte()];
+    byte[] value = new byte[ITEM_HEADER_BYTES + input.unsignedByte()];
     value[0] = (byte) id;
     value[2] = (byte) number;
     value[3] = (byte) (number >> 8);

@@ -16,9 +16,9 @@ import io.kcp4j.lanes.Lane;
 import io.kcp4j.lanes.LaneConfig;
 import io.kcp4j.lanes.LaneInspector;
 import io.kcp4j.lanes.LaneKind;
-import io.kcp4j.lanes.LaneSend;
 import io.kcp4j.lanes.Lanes;
 import io.kcp4j.lanes.LanesConfig;
+import io.kcp4j.lanes.OutboundMessage;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import java.nio.ByteBuffer;
@@ -248,7 +248,7 @@ final class FrameSide {
     }
     queued++;
     lane.send(
-        new LaneSend(Unpooled.wrappedBuffer(content)) {
+        new OutboundMessage(Unpooled.wrappedBuffer(content)) {
           @Override
           protected void sent() {
             fates++;
@@ -346,7 +346,7 @@ final class FrameSide {
 
   /** What two sides have in the end that have read everything. */
   void checkDone(FrameSide peer) {
-    Check.that(inspector.heldBytes() == 0 && !lanes.hasNews(), "something left");
+    Check.that(inspector.heldBytes() == 0 && lanes.nextNews() == null, "something left");
     for (int id = 0; id < LANES; id++) {
       Lane lane = lanes.lane(id);
       Check.that(lane.queuedBytes() == 0, "stuck");

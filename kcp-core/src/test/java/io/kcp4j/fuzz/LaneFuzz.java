@@ -10,11 +10,10 @@ import io.kcp4j.MemoryBudget;
 import io.kcp4j.Segment;
 import io.kcp4j.lanes.Lane;
 import io.kcp4j.lanes.LaneConfig;
-import io.kcp4j.lanes.LaneItem;
 import io.kcp4j.lanes.LaneKind;
-import io.kcp4j.lanes.LaneSend;
 import io.kcp4j.lanes.Lanes;
 import io.kcp4j.lanes.LanesConfig;
+import io.kcp4j.lanes.OutboundMessage;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.buffer.UnpooledByteBufAllocator;
@@ -29,9 +28,12 @@ import java.util.List;
 public final class LaneFuzz {
 
   private static final int CONV = 7;
-  private static final int[] ITEM_TYPES = {
-    LaneItem.UNRELIABLE, LaneItem.SEQUENCED, LaneItem.UNRELIABLE_32, LaneItem.SEQUENCED_32
-  };
+
+  /** Unreliable and sequenced messages with numbers of 16 bits, and of 32: protocol.md 13.2. */
+  private static final int[] ITEM_TYPES = {16, 17, 19, 20};
+
+  /** The lane and a number of 32 bits, which precede the payload in the value of an item. */
+  private static final int ITEM_HEADER_BYTES = 6;
 
   private static final int LANES = 8;
   private static final int BUDGET = 8 * 1024;
@@ -198,8 +200,8 @@ public final class LaneFuzz {
   }
 
   private void forgeItem(int kind) {
-    byte[] value = input.take(LaneItem.VALUE_HEADER_32_BYTES + input.below(50));
-    if (value.length >= LaneItem.VALUE_HEADER_32_BYTES) {
+    byte[] value = input.take(ITEM_HEADER_BYTES + input.below(50));
+    if (value.length >= ITEM_HEADER_BYTES) {
       value[1] = 0;
       int type = ITEM_TYPES[kind & 3];
       server.lanes.receiveUnreliable(type, Unpooled.wrappedBuffer(value), 0, value.length);
@@ -251,7 +253,7 @@ public final class LaneFuzz {
       }
       sentNumbers.get(id).add(number);
       lane.send(
-          new LaneSend(content) {
+          new OutboundMessage(content) {
             @Override
             protected void sent() {}
 

@@ -9,8 +9,8 @@ import io.kcp4j.KcpCounters;
 import io.kcp4j.MemoryBudget;
 import io.kcp4j.fec.FecConfig;
 import io.kcp4j.lanes.Lane;
-import io.kcp4j.lanes.LaneSend;
 import io.kcp4j.lanes.LanesConfig;
+import io.kcp4j.lanes.OutboundMessage;
 import io.kcp4j.session.Session;
 import io.kcp4j.session.SessionTable;
 import io.kcp4j.session.TestDriver;
@@ -240,7 +240,7 @@ final class LabHost implements LabPeer {
     sessions.forEach(Session::close);
   }
 
-  private static final class Message extends LaneSend {
+  private static final class Message extends OutboundMessage {
 
     Message(ByteBuf content) {
       super(content);

@@ -3,15 +3,15 @@ package io.kcp4j.lanes;
 import io.netty.buffer.ByteBuf;
 
 /**
- * Reads the frames of segments for tests: as protocol.md 15.2 has it, and as {@link FrameReader}
- * does, which has to be the same. The payload of messages depends on lane, number and position, so
- * that it tells where it belongs.
+ * Reads the frames of segments for tests: as protocol.md 15.2 has it, and as {@link Frame} does,
+ * which has to be the same. The payload of messages depends on lane, number and position, so that
+ * it tells where it belongs.
  */
 public final class FrameInspector {
 
-  private static final FrameReader READER = new FrameReader();
+  private static final Frame READER = new Frame();
 
-  // Of the frame that was read last without FrameReader. A negative position: malformed.
+  // Of the frame that was read last without Frame. A negative position: malformed.
 
   private static ByteBuf data;
   private static int index;
@@ -55,7 +55,7 @@ public final class FrameInspector {
     return isMalformed;
   }
 
-  // What FrameReader has read
+  // What Frame has read
 
   private static void checkNext() {
     check(index < end, "a frame behind the end");
@@ -98,7 +98,7 @@ public final class FrameInspector {
     check(!isFragment || isPart, "a fragment that is empty or whole");
   }
 
-  // Without FrameReader
+  // Without Frame
 
   private static void begin(ByteBuf segment, int from, int bytes) {
     data = segment;

@@ -17,7 +17,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** The bytes of frames: protocol.md 15.2. */
 class FrameTest {
 
-  private final FrameReader reader = new FrameReader();
+  private final Frame reader = new Frame();
 
   /** What the frames of a segment say, or the last is "malformed". */
   private List<String> read(String hex) {
@@ -154,7 +154,7 @@ class FrameTest {
     assertEquals("ac02", ByteBufUtil.hexDump(out.array(), 0, 2));
   }
 
-  private static final class QueuedMessage extends LaneSend {
+  private static final class QueuedMessage extends OutboundMessage {
     QueuedMessage(ByteBuf content) {
       super(content);
       queued();
@@ -216,7 +216,7 @@ class FrameTest {
         ByteBuffer out = ByteBuffer.allocate(room);
         writer.begin(out, room);
         ByteBuf content = LanePair.pattern(bytes);
-        LaneSend message = new QueuedMessage(content);
+        OutboundMessage message = new QueuedMessage(content);
         writer.message(Frame.ORDERED, 200, 70_000, Integer.MAX_VALUE, message);
         int written = writer.write(0);
         writer.end();

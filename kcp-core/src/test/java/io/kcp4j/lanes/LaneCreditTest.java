@@ -45,7 +45,7 @@ class LaneCreditTest {
     pair.run(2_000);
     int expected = LANE_BYTES + BUDGET / 4;
     assertEquals(expected / 164 * 164, client.lanes.lane(1).outstanding());
-    int oneLane = PeerLanes.LANE_BYTES + LaneTable.PAGE_BYTES + 4;
+    int oneLane = PeerLanes.LANE_BYTES + Lanes.Table.PAGE_BYTES + 4;
     assertEquals(expected / 164 * 228L + oneLane, server.budget.usedBytes());
     server.resumeReading();
     pair.run(5_000);

@@ -74,7 +74,7 @@ class LaneHostilityTest {
     receiver.input(datagram.writeBytes(frames), 0);
   }
 
-  private static final class Message extends LaneSend {
+  private static final class Message extends OutboundMessage {
     Message(ByteBuf content) {
       super(content);
     }
@@ -124,8 +124,12 @@ class LaneHostilityTest {
   /** Each session kept arrays for the largest segment that its peer had ever sent. */
   @Test
   void segmentOfManyFramesLeavesNothingBehind() {
-    SegmentPreparation preparation = new SegmentPreparation(lanes, null, null);
-    FrameReader reader = new FrameReader();
+    ControlFrames control = new ControlFrames(LANES, BUDGET);
+    LaneReceiver receiver =
+        new LaneReceiver(lanes, lanes.peerLanes(), kcp, control, LanesConfig.DEFAULT);
+    SegmentDemux.Preparation preparation =
+        new SegmentDemux.Preparation(lanes.peerLanes(), receiver, control);
+    Frame reader = new Frame();
     ByteBuf frame = message(frames(), Frame.ORDERED, LANES, 0, 0); // No such lane.
     for (int frames : new int[] {64, 65, 600}) {
       for (int i = 0; i < frames; i++) {
@@ -217,7 +221,7 @@ class LaneHostilityTest {
 
   private void receiveUnreliable(int lane, int number, int bytes) {
     ByteBuf value = Unpooled.buffer().writeShortLE(lane).writeShortLE(number).writeZero(bytes);
-    lanes.receiveUnreliable(LaneItem.UNRELIABLE, value, 0, value.readableBytes());
+    lanes.receiveUnreliable(UnreliableLanes.UNRELIABLE, value, 0, value.readableBytes());
   }
 
   @Test
@@ -331,7 +335,7 @@ class LaneHostilityTest {
   void memoryFollowsWhatHasArrivedAndNotTheDistanceOfTheNumbers() {
     receive(message(frames(), Frame.ORDERED, 1, 15_000, 5));
     assertEquals(0, refused());
-    assertEquals(5 + 128 + lanes.chargedBytes(), budget.usedBytes());
+    assertEquals(5 + 128 + lanes.peerLanes().chargedBytes(), budget.usedBytes());
     assertEquals(2, lanes.lane(1).inbox.capacity());
   }
 
@@ -341,11 +345,11 @@ class LaneHostilityTest {
     for (int i = 0; i < 3; i++) { // Classes are loaded, and the first arrays are made.
       receive(numbersFarAhead(i).writeByte(0xff));
     }
-    int lanesBefore = lanes.chargedBytes();
+    int lanesBefore = lanes.peerLanes().chargedBytes();
     long before = allocatedBytes();
     receive(numbersFarAhead(3).writeByte(0xff));
     assertTrue(allocatedBytes() - before < 10_000, "" + (allocatedBytes() - before));
-    assertEquals(lanesBefore, lanes.chargedBytes(), "no lane has begun");
+    assertEquals(lanesBefore, lanes.peerLanes().chargedBytes(), "no lane has begun");
     assertEquals(4, refused());
   }
 
@@ -381,7 +385,7 @@ class LaneHostilityTest {
   @Test
   void partsOfMessagesLeaveMemoryForWholeOnes() {
     Kcp other = withMemory(400_000);
-    int max = Credit.maxMessageBytes(BUDGET);
+    int max = LanesConfig.maxMessageBytes(BUDGET);
     for (int i = 0; i < 500 && other.counters().get(KcpCounter.OVER_BUDGET) == 0; i++) {
       receive(other, fragment(frames(), i / 100, 0, max, 1_000 * (i % 100), 1_000));
     }
@@ -414,7 +418,7 @@ class LaneHostilityTest {
 
   @Test
   void smallFragmentsOfLargeMessagesCostAtMostTheBudgetAndNoBufferOfAllOfIt() {
-    int max = Credit.maxMessageBytes(BUDGET);
+    int max = LanesConfig.maxMessageBytes(BUDGET);
     for (int number = 0; number < 1_000; number++) {
       receive(fragment(frames(), number % LANES, number / LANES, max, 0, 1));
     }
@@ -453,7 +457,7 @@ class LaneHostilityTest {
     Kcp other = new Kcp(CONV, kcp.config(), counted, 0);
     Lanes lanesOfOther = new Lanes(other, lanes.config(), false, 0);
     lanesOfOther.open(1024, 4 << 20);
-    int max = Credit.maxMessageBytes(BUDGET);
+    int max = LanesConfig.maxMessageBytes(BUDGET);
     for (int i = 0; i < 10; i++) {
       ByteBuf out = frames();
       for (int lane = 0; lane < 80; lane++) {
@@ -471,7 +475,7 @@ class LaneHostilityTest {
   /** Otherwise a datagram could begin and drop a large message as often as it has room for. */
   @Test
   void whatFollowsAnEndThatWasNotAnsweredIsRefused() {
-    int max = Credit.maxMessageBytes(BUDGET);
+    int max = LanesConfig.maxMessageBytes(BUDGET);
     ByteBuf out = frames();
     for (int number = 0; number < 40; number += 2) {
       fragment(out, 1, number, max, 0, 1);
@@ -515,7 +519,7 @@ class LaneHostilityTest {
     }
     receive(out.duplicate());
     assertEquals(1, kcp.counters().get(KcpCounter.ALLOCATION_FAILED));
-    assertEquals(228 + lanes.chargedBytes(), budget.usedBytes(), "the first message");
+    assertEquals(228 + lanes.peerLanes().chargedBytes(), budget.usedBytes(), "the first message");
     isOutOfMemory[0] = false;
     sn--;
     receive(out);
@@ -532,7 +536,7 @@ class LaneHostilityTest {
     receive(fragment(frames(), 1, 0, 999, 500, 1)); // Another size.
     receive(fragment(frames(), 1, 0, 1_000, 0, 600)); // More than all of it.
     receive(message(frames(), Frame.ORDERED, 1, 0, 5)); // A whole message.
-    receive(fragment(frames(), 1, 0, Credit.maxMessageBytes(BUDGET) + 1, 0, 5));
+    receive(fragment(frames(), 1, 0, LanesConfig.maxMessageBytes(BUDGET) + 1, 0, 5));
     assertEquals(4, refused());
     receive(fragment(frames(), 1, 0, 1_000, 500, 500));
     ByteBuf message = lanes.lane(1).receive();
@@ -607,7 +611,7 @@ class LaneHostilityTest {
     receive(frames().writeByte(Frame.FIN_ACK).writeByte(1));
     assertEquals(1, refused());
     assertFalse(lane.isOutputOpen());
-    assertFalse(lanes.hasNews());
+    assertNull(lanes.nextNews());
   }
 
   @Test

@@ -50,7 +50,7 @@ public final class LaneInspector {
 
   /** The number that the next message gets which is sent, unless messages before it are dropped. */
   public static int nextSentNumber(Lane lane) {
-    LaneOutbox outbox = lane.outbox;
+    LaneScheduler.Outbox outbox = lane.outbox;
     int waiting = outbox == null ? 0 : outbox.messages() - (outbox.sentBytes() > 0 ? 1 : 0);
     return lane.sentMessages + waiting;
   }
@@ -136,12 +136,12 @@ public final class LaneInspector {
 
   /** The memory of all messages and rings, as far as it counts. */
   public long heldBytes() {
-    return heldBytes(MessageMemory.OVERHEAD_BYTES, true);
+    return heldBytes(InboundMessage.Memory.OVERHEAD_BYTES, true);
   }
 
   /** What the lanes count that the peer has begun, in bytes. */
   public long laneBytes() {
-    return lanes.chargedBytes();
+    return lanes.peerLanes().chargedBytes();
   }
 
   private long heldBytes(int overheadBytes, boolean areNumbersCounted) {
@@ -156,7 +156,7 @@ public final class LaneInspector {
         throw new AssertionError("an end below the base");
       }
       boolean isUnreliable = isUnreliable(lane);
-      int numberBytes = areNumbersCounted ? MessageMemory.NUMBER_BYTES : 0;
+      int numberBytes = areNumbersCounted ? InboundMessage.Memory.NUMBER_BYTES : 0;
       for (InboundMessage message : inbox.byNumber()) {
         boolean isRead = message == InboundMessage.READ;
         bytes += isRead ? numberBytes : heldBytes(message, overheadBytes);

@@ -39,7 +39,7 @@ class LaneMemoryTest {
     LaneConfig config = lanes.lane(0).config();
     long before = threads.getCurrentThreadAllocatedBytes();
     for (int id = 64; id < LANES - 64; id++) {
-      assertEquals(config, lanes.findOrBegin(id).config());
+      assertEquals(config, lanes.peerLanes().findOrBegin(id).config());
     }
     long each = (threads.getCurrentThreadAllocatedBytes() - before) / (LANES - 128);
     assertTrue(each <= 100, "bytes of a lane: " + each);
@@ -84,7 +84,7 @@ class LaneMemoryTest {
     }
     pair.run(3_000);
     assertEquals(100, pair.server.received.size());
-    long lanes = 2L * PeerLanes.LANE_BYTES + LaneTable.PAGE_BYTES + 4;
+    long lanes = 2L * PeerLanes.LANE_BYTES + Lanes.Table.PAGE_BYTES + 4;
     assertEquals(lanes, pair.server.budget.usedBytes());
     assertNull(pair.server.lanes.lane(1).inbox);
   }

@@ -193,7 +193,7 @@ final class LanePair {
 
     void queue(Lane lane, ByteBuf content, String name) {
       lane.send(
-          new LaneSend(content) {
+          new OutboundMessage(content) {
             @Override
             protected void sent() {
               assertEquals(0, content().refCnt());

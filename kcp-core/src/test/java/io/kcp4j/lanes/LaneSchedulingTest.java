@@ -30,7 +30,7 @@ class LaneSchedulingTest {
           KcpContext.of(UnpooledByteBufAllocator.DEFAULT),
           0);
   private final Lanes lanes = new Lanes(kcp, LanesConfig.DEFAULT, false, 0);
-  private final FrameReader frames = new FrameReader();
+  private final Frame frames = new Frame();
 
   /** How many bytes of payload each lane has sent. */
   private final Map<Integer, Integer> sent = new HashMap<>();
@@ -44,7 +44,7 @@ class LaneSchedulingTest {
       lanes
           .lane(lane)
           .send(
-              new LaneSend(Unpooled.wrappedBuffer(new byte[bytes])) {
+              new OutboundMessage(Unpooled.wrappedBuffer(new byte[bytes])) {
                 @Override
                 protected void sent() {}
 

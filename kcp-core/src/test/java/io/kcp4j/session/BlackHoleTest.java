@@ -19,7 +19,7 @@ import io.kcp4j.fec.FecConfig;
 import io.kcp4j.lanes.Lane;
 import io.kcp4j.lanes.LaneConfig;
 import io.kcp4j.lanes.LaneKind;
-import io.kcp4j.lanes.LaneSend;
+import io.kcp4j.lanes.OutboundMessage;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import java.util.ArrayDeque;
@@ -113,7 +113,7 @@ class BlackHoleTest {
         .lanes()
         .lane(lane)
         .send(
-            new LaneSend(Unpooled.buffer().writeZero(bytes)) {
+            new OutboundMessage(Unpooled.buffer().writeZero(bytes)) {
               @Override
               protected void sent() {}
 

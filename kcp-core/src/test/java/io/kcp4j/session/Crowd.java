@@ -12,8 +12,8 @@ import io.kcp4j.MemoryBudget;
 import io.kcp4j.MemoryLimit;
 import io.kcp4j.Segment;
 import io.kcp4j.lanes.Lane;
-import io.kcp4j.lanes.LaneSend;
 import io.kcp4j.lanes.LanesConfig;
+import io.kcp4j.lanes.OutboundMessage;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.buffer.UnpooledByteBufAllocator;
@@ -160,7 +160,7 @@ final class Crowd {
         .lanes()
         .lane(lane)
         .send(
-            new LaneSend(Unpooled.buffer(bytes).writeZero(bytes)) {
+            new OutboundMessage(Unpooled.buffer(bytes).writeZero(bytes)) {
               @Override
               protected void sent() {}
 

@@ -11,7 +11,7 @@ import io.kcp4j.congestion.CongestionControl;
 import io.kcp4j.lanes.Lane;
 import io.kcp4j.lanes.LaneConfig;
 import io.kcp4j.lanes.LaneKind;
-import io.kcp4j.lanes.LaneSend;
+import io.kcp4j.lanes.OutboundMessage;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;
@@ -147,7 +147,7 @@ class EarlierPeerTest {
     Lane lane = host.session.lanes().lane(id);
     lane.config(LaneConfig.of(kind));
     lane.send(
-        new LaneSend(Unpooled.copiedBuffer(text, US_ASCII)) {
+        new OutboundMessage(Unpooled.copiedBuffer(text, US_ASCII)) {
           @Override
           protected void sent() {}
 

@@ -9,6 +9,7 @@ import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.Segment;
 import io.kcp4j.fec.FecConfig;
+import io.kcp4j.lanes.OutboundMessage;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;
@@ -122,7 +123,7 @@ class ExtensionDatagramTest {
   void datagramsToAPeerWithoutTheExtensionAreDropped() {
     client.token = CLIENT_TOKEN;
     begin();
-    List<UnreliableSend.Drop> drops = new ArrayList<>();
+    List<OutboundMessage.Drop> drops = new ArrayList<>();
     client.session.sendUnreliable(new Dropped(datagram(1), drops));
     client.flush();
     for (int i = 0; i < 3; i++) {
@@ -131,7 +132,7 @@ class ExtensionDatagramTest {
       server.take(client, client.packets());
     }
     answer();
-    assertEquals(List.of(UnreliableSend.Drop.UNSUPPORTED), drops);
+    assertEquals(List.of(OutboundMessage.Drop.UNSUPPORTED), drops);
     assertEquals(0, client.session.maxUnreliableBytes());
     assertThrows(IllegalArgumentException.class, () -> client.session.sendUnreliable(datagram(1)));
   }
@@ -206,7 +207,7 @@ class ExtensionDatagramTest {
     client.token = CLIENT_TOKEN;
     server.token = SERVER_TOKEN;
     begin();
-    List<UnreliableSend.Drop> drops = new ArrayList<>();
+    List<OutboundMessage.Drop> drops = new ArrayList<>();
     ByteBuf large = Unpooled.buffer().writeZero(client.session.maxUnreliableBytes());
     client.session.sendUnreliable(new Dropped(large, drops));
     KcpConfig smaller = KcpConfig.DEFAULT.toBuilder().mtuBytes(500).build();
@@ -215,21 +216,27 @@ class ExtensionDatagramTest {
     answer();
     client.runTo(client.nowUs + 20_000);
     server.take(client, client.packets());
-    assertEquals(List.of(UnreliableSend.Drop.TOO_LARGE), drops);
+    assertEquals(List.of(OutboundMessage.Drop.TOO_LARGE), drops);
     assertEquals(List.of(1), received(server));
   }
 
   /** A datagram that must not be sent. */
-  private record Dropped(ByteBuf content, List<UnreliableSend.Drop> drops)
-      implements UnreliableSend {
+  private static final class Dropped extends OutboundMessage {
+
+    private final List<Drop> drops;
+
+    Dropped(ByteBuf content, List<Drop> drops) {
+      super(content);
+      this.drops = drops;
+    }
 
     @Override
-    public void sent() {
+    protected void sent() {
       throw new AssertionError();
     }
 
     @Override
-    public void dropped(Drop reason) {
+    protected void dropped(Drop reason) {
       drops.add(reason);
     }
   }

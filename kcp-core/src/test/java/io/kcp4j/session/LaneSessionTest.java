@@ -18,8 +18,8 @@ import io.kcp4j.lanes.Lane;
 import io.kcp4j.lanes.LaneConfig;
 import io.kcp4j.lanes.LaneKind;
 import io.kcp4j.lanes.LaneNumbers;
-import io.kcp4j.lanes.LaneSend;
 import io.kcp4j.lanes.LanesConfig;
+import io.kcp4j.lanes.OutboundMessage;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;
@@ -96,7 +96,7 @@ class LaneSessionTest {
   private void queue(VirtualHost host, int lane, String text) {
     Lane to = host.session.lanes().lane(lane);
     to.send(
-        new LaneSend(Unpooled.copiedBuffer(text, StandardCharsets.US_ASCII)) {
+        new OutboundMessage(Unpooled.copiedBuffer(text, StandardCharsets.US_ASCII)) {
           @Override
           protected void sent() {
             fates.add(text + " sent");

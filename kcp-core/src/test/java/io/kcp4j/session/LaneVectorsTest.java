@@ -11,8 +11,8 @@ import io.kcp4j.Segment;
 import io.kcp4j.lanes.Lane;
 import io.kcp4j.lanes.LaneConfig;
 import io.kcp4j.lanes.LaneKind;
-import io.kcp4j.lanes.LaneSend;
 import io.kcp4j.lanes.LanesConfig;
+import io.kcp4j.lanes.OutboundMessage;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;
@@ -150,7 +150,7 @@ class LaneVectorsTest {
   private static void queue(VirtualHost host, int id, String text) {
     lane(host, id)
         .send(
-            new LaneSend(Unpooled.copiedBuffer(text, StandardCharsets.US_ASCII)) {
+            new OutboundMessage(Unpooled.copiedBuffer(text, StandardCharsets.US_ASCII)) {
               @Override
               protected void sent() {}
 

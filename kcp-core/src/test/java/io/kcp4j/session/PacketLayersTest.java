@@ -17,6 +17,7 @@ import io.kcp4j.crypto.KeyRing;
 import io.kcp4j.crypto.PacketKey;
 import io.kcp4j.fec.FecConfig;
 import io.kcp4j.fec.FecPacket;
+import io.kcp4j.lanes.OutboundMessage;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import java.util.ArrayList;
@@ -333,14 +334,22 @@ class PacketLayersTest {
     }
   }
 
-  private record Observed(ByteBuf content, List<String> fates) implements UnreliableSend {
+  private static final class Observed extends OutboundMessage {
+
+    private final List<String> fates;
+
+    Observed(ByteBuf content, List<String> fates) {
+      super(content);
+      this.fates = fates;
+    }
+
     @Override
-    public void sent() {
+    protected void sent() {
       fates.add("sent");
     }
 
     @Override
-    public void dropped(Drop reason) {
+    protected void dropped(Drop reason) {
       fates.add(reason.name());
     }
   }
@@ -390,7 +399,7 @@ class PacketLayersTest {
     session.sendUnreliable(new Observed(client.allocator.buffer().writeInt(3), fates));
     client.table.remove(session, 0);
     session.close();
-    assertEquals(List.of("QUEUE_FULL", "sent", "CLOSED"), fates);
+    assertEquals(List.of("QUEUE_FULL", "sent", "SESSION_CLOSED"), fates);
   }
 
   @Test

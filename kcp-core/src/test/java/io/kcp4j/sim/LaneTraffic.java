@@ -3,9 +3,9 @@ package io.kcp4j.sim;
 import io.kcp4j.lanes.Lane;
 import io.kcp4j.lanes.LaneConfig;
 import io.kcp4j.lanes.LaneKind;
-import io.kcp4j.lanes.LaneSend;
 import io.kcp4j.lanes.Lanes;
 import io.kcp4j.lanes.LanesConfig;
+import io.kcp4j.lanes.OutboundMessage;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import java.util.ArrayList;
@@ -165,7 +165,7 @@ final class LaneTraffic {
       content.writeByte(pattern(lane.id(), number, i));
     }
     lane.send(
-        new LaneSend(content) {
+        new OutboundMessage(content) {
           @Override
           protected void sent() {
             bytesWritten += bytes;

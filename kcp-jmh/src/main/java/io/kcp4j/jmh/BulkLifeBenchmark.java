@@ -5,9 +5,9 @@ import io.kcp4j.Kcp;
 import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.lanes.Lane;
-import io.kcp4j.lanes.LaneSend;
 import io.kcp4j.lanes.Lanes;
 import io.kcp4j.lanes.LanesConfig;
+import io.kcp4j.lanes.OutboundMessage;
 import io.netty.buffer.ByteBuf;
 import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.OperationsPerInvocation;
@@ -110,7 +110,7 @@ public class BulkLifeBenchmark extends KcpBenchmark {
   }
 
   /** A message of which nobody asks whether it was sent. */
-  private static final class Message extends LaneSend {
+  private static final class Message extends OutboundMessage {
 
     Message(ByteBuf content) {
       super(content);

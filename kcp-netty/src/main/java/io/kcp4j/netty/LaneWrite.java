@@ -1,13 +1,13 @@
 package io.kcp4j.netty;
 
 import io.kcp4j.Unstable;
-import io.kcp4j.lanes.LaneSend;
+import io.kcp4j.lanes.OutboundMessage;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.ChannelPromise;
 
 /** A message of a lane, and its promise. Used by the channel's event loop. */
 @Unstable
-public abstract class LaneWrite extends LaneSend {
+public abstract class LaneWrite extends OutboundMessage {
 
   private final KcpLanes lanes;
   private final int lane;
@@ -74,7 +74,7 @@ public abstract class LaneWrite extends LaneSend {
       case NO_SUCH_LANE -> "the peer takes no such lane";
       case TOO_LARGE -> "larger than the peer takes, or than a datagram";
       case QUEUE_FULL -> "newer ones were written to its lane";
-      case SESSION_CLOSED -> throw new AssertionError(reason);
+      case UNSUPPORTED, OUT_OF_MEMORY, SESSION_CLOSED -> throw new AssertionError(reason);
     };
   }
 

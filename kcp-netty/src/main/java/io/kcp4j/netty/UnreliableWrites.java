@@ -1,7 +1,7 @@
 package io.kcp4j.netty;
 
+import io.kcp4j.lanes.OutboundMessage;
 import io.kcp4j.session.Session;
-import io.kcp4j.session.UnreliableSend;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.ChannelPromise;
 import io.netty.channel.EventLoop;
@@ -30,29 +30,23 @@ final class UnreliableWrites {
     this.closedBy = closedBy;
   }
 
-  private final class Write implements UnreliableSend {
+  private final class Write extends OutboundMessage {
 
-    private final ByteBuf content;
     private final ChannelPromise promise;
 
     Write(ByteBuf content, ChannelPromise promise) {
-      this.content = content;
+      super(content);
       this.promise = promise;
     }
 
     @Override
-    public ByteBuf content() {
-      return content;
-    }
-
-    @Override
-    public void sent() {
+    protected void sent() {
       decided(null);
     }
 
     @Override
-    public void dropped(Drop reason) {
-      decided(reason == Drop.CLOSED ? closedBy.get() : new DroppedException(text(reason)));
+    protected void dropped(Drop reason) {
+      decided(reason == Drop.SESSION_CLOSED ? closedBy.get() : new DroppedException(text(reason)));
     }
 
     void decided(Throwable failure) {
@@ -60,7 +54,7 @@ final class UnreliableWrites {
     }
   }
 
-  private static String text(UnreliableSend.Drop reason) {
+  private static String text(OutboundMessage.Drop reason) {
     return "unreliable datagram dropped: "
         + switch (reason) {
           case QUEUE_FULL ->
@@ -70,7 +64,8 @@ final class UnreliableWrites {
           case TOO_LARGE -> KcpChannelOption.MTU + " has become too small for it";
           case UNSUPPORTED -> "the peer does not have the extension, and FEC is off";
           case OUT_OF_MEMORY -> "out of memory";
-          case CLOSED -> throw new AssertionError(reason);
+          case LANE_CLOSED, NO_SUCH_LANE, UNREADABLE, SESSION_CLOSED ->
+              throw new AssertionError(reason);
         };
   }
 
@@ -85,8 +80,7 @@ final class UnreliableWrites {
     int dropped = 0;
     for (; unflushed.size() > limit; dropped++) {
       Write oldest = unflushed.remove();
-      oldest.content.release();
-      oldest.dropped(UnreliableSend.Drop.QUEUE_FULL);
+      oldest.drop(OutboundMessage.Drop.QUEUE_FULL);
     }
     return dropped;
   }
@@ -98,13 +92,13 @@ final class UnreliableWrites {
     }
     for (Write write; (write = unflushed.poll()) != null; ) {
       if (!write.promise.setUncancellable()) {
-        write.content.release();
+        write.content().release();
         continue;
       }
       try {
         session.sendUnreliable(write);
       } catch (IllegalArgumentException e) { // The settings have changed since the write.
-        write.content.release();
+        write.content().release();
         write.decided(e);
       }
     }
@@ -114,8 +108,7 @@ final class UnreliableWrites {
   /** Fails the pending writes, after the session has been closed, and completes all promises. */
   void close() {
     for (Write write; (write = unflushed.poll()) != null; ) {
-      write.content.release();
-      write.dropped(UnreliableSend.Drop.CLOSED);
+      write.drop(OutboundMessage.Drop.SESSION_CLOSED);
     }
     completions.run();
   }

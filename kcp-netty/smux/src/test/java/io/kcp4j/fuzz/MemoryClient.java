@@ -4,8 +4,8 @@ import io.kcp4j.Delivery;
 import io.kcp4j.EndReason;
 import io.kcp4j.Kcp;
 import io.kcp4j.lanes.Lane;
-import io.kcp4j.lanes.LaneSend;
 import io.kcp4j.lanes.LanesConfig;
+import io.kcp4j.lanes.OutboundMessage;
 import io.kcp4j.netty.internal.ConnectionMemory;
 import io.kcp4j.session.Session;
 import io.kcp4j.session.TestDriver;
@@ -442,7 +442,7 @@ final class MemoryClient {
         peers.server.describe(this));
   }
 
-  static final class IgnoredSend extends LaneSend {
+  static final class IgnoredSend extends OutboundMessage {
 
     IgnoredSend(ByteBuf content) {
       super(content);

@@ -1,7 +1,7 @@
 package io.kcp4j.session;
 
 import io.kcp4j.lanes.Lane;
-import io.kcp4j.lanes.LaneSend;
+import io.kcp4j.lanes.OutboundMessage;
 import io.netty.buffer.ByteBuf;
 import java.util.LinkedHashSet;
 import java.util.Set;
@@ -79,7 +79,7 @@ final class LanesUser extends EndingUser {
     return readable.isEmpty();
   }
 
-  private static final class Message extends LaneSend {
+  private static final class Message extends OutboundMessage {
 
     Message(ByteBuf content) {
       super(content);

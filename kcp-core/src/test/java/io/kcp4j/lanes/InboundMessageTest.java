@@ -1,11 +1,12 @@
-package io.kcp4j.session;
+package io.kcp4j.lanes;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
-import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kcp4j.KcpContext;
+import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpCounters;
 import io.kcp4j.MemoryAccount;
 import io.kcp4j.MemoryBudget;
@@ -17,8 +18,8 @@ import io.netty.buffer.UnpooledByteBufAllocator;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** {@link UnreliableQueue} alone: what it keeps, and what that counts as. */
-class UnreliableQueueTest {
+/** The queue of unreliable messages alone: what it keeps, and what that counts as. */
+class InboundMessageTest {
 
   private static final int LIMIT = 3;
 
@@ -48,55 +49,65 @@ class UnreliableQueueTest {
       };
 
   private final MemoryBudget budget = MemoryBudget.unlimited();
-  private final UnreliableQueue queue =
-      new UnreliableQueue(new MemoryAccount(new KcpContext(allocator, budget, new KcpCounters())));
+  private final KcpCounters counters = new KcpCounters();
+  private final InboundMessage.Queue queue = new InboundMessage.Queue();
+  private final InboundMessage.Memory messages =
+      new InboundMessage.Memory(
+          new MemoryAccount(new KcpContext(allocator, budget, new KcpCounters())), counters);
 
-  /** Adds a datagram of four bytes with this value, behind other bytes. */
-  private int add(int value) {
+  /** Adds a message of four bytes with this value, which stands behind other bytes. */
+  private boolean add(int value) {
     ByteBuf packet = Unpooled.buffer().writeInt(-1).writeInt(value).writeInt(-1);
-    return queue.add(packet, 4, 4, LIMIT);
+    return messages.add(queue, LIMIT, packet, 4, 4);
   }
 
   private int poll() {
-    ByteBuf datagram = queue.poll();
-    assertEquals(4, datagram.readableBytes());
-    int value = datagram.readInt();
-    datagram.release();
+    ByteBuf message = messages.poll(queue);
+    assertEquals(4, message.readableBytes());
+    int value = message.readInt();
+    message.release();
     return value;
   }
 
   @AfterEach
   void nothingIsHeldWhenAllIsClosed() {
-    queue.close();
+    for (ByteBuf message; (message = messages.poll(queue)) != null; ) {
+      message.release();
+    }
+    assertEquals(0, messages.heldBytes());
     assertEquals(0, budget.usedBytes());
     assertEquals(0, memory.metric().usedDirectMemory());
   }
 
   @Test
   void oldestIsDroppedBeyondTheLimit() {
-    assertTrue(queue.isEmpty());
     for (int i = 1; i <= LIMIT; i++) {
-      assertEquals(0, add(i));
+      assertEquals(i - 1, queue.readable());
+      assertTrue(add(i));
     }
     long usedBytes = budget.usedBytes();
     assertEquals(LIMIT * (4 + 128), usedBytes);
-    assertEquals(1, add(4));
+    assertEquals(0, counters.get(KcpCounter.UNRELIABLE_DROPPED));
+    assertTrue(add(4));
+    assertEquals(1, counters.get(KcpCounter.UNRELIABLE_DROPPED));
     assertEquals(usedBytes, budget.usedBytes());
     assertEquals(2, poll());
     assertEquals(3, poll());
     assertEquals(4, poll());
-    assertNull(queue.poll());
+    assertNull(messages.poll(queue));
     assertEquals(0, budget.usedBytes());
   }
 
   @Test
-  void datagramForWhichTheAllocatorHasNothingIsNotCounted() {
+  void messageForWhichTheAllocatorHasNothingIsNotCharged() {
     add(1);
     long usedBytes = budget.usedBytes();
     isOutOfMemory = true;
-    assertThrows(OutOfMemoryError.class, () -> add(2));
+    assertFalse(add(2));
+    assertEquals(1, counters.get(KcpCounter.ALLOCATION_FAILED));
+    assertEquals(1, counters.get(KcpCounter.UNRELIABLE_DROPPED));
     assertEquals(usedBytes, budget.usedBytes());
     assertEquals(1, poll());
-    assertTrue(queue.isEmpty());
+    assertEquals(0, queue.readable());
   }
 }

@@ -24,7 +24,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
 /** Fragments that arrive one behind the other, and what may come between them. */
-class FragmentRunTest {
+class LaneFragmentTest {
 
   private static final int CONV = 7;
   private static final int LANE = 1;
@@ -38,7 +38,7 @@ class FragmentRunTest {
   private final Lanes lanes = new Lanes(kcp, LanesConfig.builder().build(), false, 0);
   private int sn;
 
-  FragmentRunTest() {
+  LaneFragmentTest() {
     lanes.open(LanesConfig.MAX_LANES, LanesConfig.MAX_BUDGET_BYTES);
   }
 

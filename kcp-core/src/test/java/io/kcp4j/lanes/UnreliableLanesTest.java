@@ -22,14 +22,14 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Which messages of an unreliable lane are taken, by their numbers. */
-class UnreliableReceiverTest {
+class UnreliableLanesTest {
 
   private final KcpContext context = KcpContext.of(new UnpooledByteBufAllocator(true, true));
   private final Kcp kcp =
       new Kcp(1, KcpConfig.builder().delivery(Delivery.LANES).build(), context, 0);
   private final Lanes lanes = new Lanes(kcp, LanesConfig.DEFAULT, false, 0);
 
-  UnreliableReceiverTest() {
+  UnreliableLanesTest() {
     lanes.open(1024, LanesConfig.DEFAULT.budgetBytes());
   }
 
@@ -45,7 +45,7 @@ class UnreliableReceiverTest {
     numbers.forEach(
         number -> {
           ByteBuf value = Unpooled.buffer().writeShortLE(1);
-          if (LaneItem.isLong(type)) {
+          if (UnreliableLanes.isLong(type)) {
             value.writeIntLE(number);
           } else {
             value.writeShortLE(number);
@@ -59,23 +59,24 @@ class UnreliableReceiverTest {
   }
 
   private List<Integer> receive(IntStream numbers) {
-    return receive(LaneItem.UNRELIABLE, numbers);
+    return receive(UnreliableLanes.UNRELIABLE, numbers);
   }
 
   @Test
   void numbersOf32BitsFollowTheSameRules() {
-    assertEquals(List.of(), receive(LaneItem.UNRELIABLE_32, IntStream.rangeClosed(-40, -1)));
+    assertEquals(List.of(), receive(UnreliableLanes.UNRELIABLE_32, IntStream.rangeClosed(-40, -1)));
     assertNull(lanes.lane(1).inputKind());
     IntStream numbers = IntStream.of(3, 1, 1, 100_000, 99_969, 99_968, 3, 0x7fff_ffff, 99_999);
     assertEquals(
-        List.of(3, 1, 100_000, 99_969, 0x7fff_ffff), receive(LaneItem.UNRELIABLE_32, numbers));
+        List.of(3, 1, 100_000, 99_969, 0x7fff_ffff),
+        receive(UnreliableLanes.UNRELIABLE_32, numbers));
   }
 
   @Test
   void baseMovesByLessThanHalfOfAllNumbers() {
-    assertEquals(List.of(0), receive(LaneItem.SEQUENCED_32, IntStream.of(0)));
+    assertEquals(List.of(0), receive(UnreliableLanes.SEQUENCED_32, IntStream.of(0)));
     IntStream numbers = IntStream.of(0x8000_0001, 0x8000_0000, 0x8000_0001);
-    assertEquals(List.of(0x8000_0000, 0x8000_0001), receive(LaneItem.SEQUENCED_32, numbers));
+    assertEquals(List.of(0x8000_0000, 0x8000_0001), receive(UnreliableLanes.SEQUENCED_32, numbers));
   }
 
   private static List<Integer> range(int first, int end) {
@@ -97,7 +98,7 @@ class UnreliableReceiverTest {
   @Test
   void sequencedLaneTakesNothingOlderThanItsNewest() {
     IntStream numbers = IntStream.of(0, 1, 5, 4, 2, 6, 6, 5, 100, 99, 101);
-    assertEquals(List.of(0, 1, 5, 6, 100, 101), receive(LaneItem.SEQUENCED, numbers));
+    assertEquals(List.of(0, 1, 5, 6, 100, 101), receive(UnreliableLanes.SEQUENCED, numbers));
   }
 
   /** Numbers begin at 0: what seems to be lower is a replay, or of a peer that is not correct. */
