@@ -512,18 +512,6 @@ public final class Session extends FlushQueue.Entry {
   }
 
   /**
-   * Sets whether a received unreliable datagram is dropped that is older than another one that was
-   * received. Only the extension tells; others are kept.
-   *
-   * @param newestOnly default false
-   */
-  public void unreliableNewestOnly(boolean newestOnly) {
-    if (unreliable != null || newestOnly) {
-      unreliable().newestOnly(newestOnly);
-    }
-  }
-
-  /**
    * The largest unreliable datagram, in bytes; 0 while none can be sent: the limit has to be set,
    * and either the peer have the extension or FEC be on, since kcp-go takes them from sessions with
    * FEC only. While it is not known whether the peer has the extension, they wait.

@@ -30,15 +30,10 @@ final class UnreliableQueues {
   private final KcpCounters counters;
 
   private int limit;
-  private boolean isNewestOnly;
 
   /** The sequence number of the next one that is sent in a message. */
   private int nextSn;
 
-  /** The highest sequence number of those that were received, if any had one. */
-  private int newestSn;
-
-  private boolean hasNewest;
   private boolean hasReceived;
   private InboundMessage.Queue received;
   private InboundMessage.Memory receivedMemory;
@@ -56,11 +51,6 @@ final class UnreliableQueues {
 
   void limit(int datagrams) {
     limit = datagrams;
-  }
-
-  /** Whether received datagrams are dropped that are older than others that were received. */
-  void newestOnly(boolean newestOnly) {
-    isNewestOnly = newestOnly;
   }
 
   /** The largest datagram that a session can send now, in bytes; 0 for none. */
@@ -171,26 +161,12 @@ final class UnreliableQueues {
   void receiveItem(ByteBuf message, int item) {
     int payload = item + ExtensionMessage.itemBytes(ExtensionMessage.DATAGRAM);
     int bytes = item + ExtensionMessage.itemBytesAt(message, item) - payload;
-    receive(ExtensionMessage.intValue(message, item), message, payload, bytes);
+    receive(message, payload, bytes);
   }
 
   /** Something unreliable has been received, which is payload. */
   void noteReceived() {
     hasReceived = true;
-  }
-
-  /** Takes a datagram with a sequence number, of which some may have been lost or reordered. */
-  void receive(int sn, ByteBuf packet, int index, int bytes) {
-    boolean isNewest = !hasNewest || sn - newestSn > 0;
-    if (isNewest) {
-      newestSn = sn;
-      hasNewest = true;
-    }
-    if (isNewest || !isNewestOnly) {
-      receive(packet, index, bytes);
-    } else {
-      countDropped();
-    }
   }
 
   /** Queues a copy of a received datagram, which begins at {@code index} of its packet. */

@@ -161,16 +161,6 @@ class ExtensionDatagramTest {
   }
 
   @Test
-  void onlyTheNewestAreReceivedIfThatIsWanted() {
-    beginWithExtension();
-    server.session.unreliableNewestOnly(true);
-    List<ByteBuf> packets = send(client, 1, 2, 3);
-    server.take(client, List.of(packets.get(1), packets.get(0), packets.get(1), packets.get(2)));
-    assertEquals(List.of(2, 3), received(server));
-    assertEquals(2, server.count(KcpCounter.UNRELIABLE_DROPPED));
-  }
-
-  @Test
   void datagramWithoutTheTokenIsIgnored() {
     beginWithExtension();
     List<ByteBuf> packets = send(client, 1);

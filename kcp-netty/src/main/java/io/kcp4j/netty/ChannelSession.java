@@ -213,7 +213,6 @@ final class ChannelSession {
     session.keepAliveProbes(config.keepAliveProbes());
     session.idleTimeoutMs(config.idleTimeoutMs());
     session.unreliableLimit(config.unreliableQueue());
-    session.unreliableNewestOnly(config.isUnreliableNewestOnly());
     if (session.kcp().config() != settings || session.fecConfig() != config.fec()) {
       applySettings(settings, config.fec());
     }

@@ -67,10 +67,6 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
               KcpChannelOption.UNRELIABLE_QUEUE,
               KcpChannelConfig::unreliableQueue,
               KcpChannelConfig::setUnreliableQueue)
-          .add(
-              KcpChannelOption.UNRELIABLE_NEWEST_ONLY,
-              KcpChannelConfig::isUnreliableNewestOnly,
-              (config, value) -> config.setUnreliableNewestOnly(value))
           .add(KcpChannelOption.LANES, KcpChannelConfig::lanes, KcpChannelConfig::setLanes)
           .add(
               KcpChannelOption.EXTENSION,
@@ -107,7 +103,6 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
   private volatile KeyRing keyRing = KeyRing.NONE;
   private volatile FecConfig fec = FecConfig.NONE;
   private volatile int unreliableQueue;
-  private volatile boolean unreliableNewestOnly;
   private volatile KcpTracerFactory tracer = KcpTracerFactory.NONE;
   private volatile boolean extension = true;
   private volatile boolean allowHalfClosure;
@@ -199,10 +194,6 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
 
   KcpTracerFactory tracer() {
     return tracer;
-  }
-
-  boolean isUnreliableNewestOnly() {
-    return unreliableNewestOnly;
   }
 
   boolean isExtension() {
@@ -334,11 +325,6 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
           KcpChannelOption.UNRELIABLE_QUEUE + ": " + datagrams + " (expected: >= 0)");
     }
     unreliableQueue = datagrams;
-    kcpChannel.session().configChanged();
-  }
-
-  private void setUnreliableNewestOnly(boolean newestOnly) {
-    unreliableNewestOnly = newestOnly;
     kcpChannel.session().configChanged();
   }
 

@@ -180,13 +180,6 @@ public final class KcpChannelOption {
   public static final ChannelOption<Integer> UNRELIABLE_QUEUE = option("UNRELIABLE_QUEUE");
 
   /**
-   * Whether an {@link UnreliableDatagram} that arrives is dropped if it was sent before another one
-   * that has arrived. Only peers that have the extension tell. Default false.
-   */
-  public static final ChannelOption<Boolean> UNRELIABLE_NEWEST_ONLY =
-      option("UNRELIABLE_NEWEST_ONLY");
-
-  /**
    * The lanes of a session whose {@link #DELIVERY} is {@link Delivery#LANES}: how many, the memory
    * of what is not read, and how this side sends on each. The default is {@link
    * LanesConfig#DEFAULT}. To be set before the session begins. The two sides need not agree: each
