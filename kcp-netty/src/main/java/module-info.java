@@ -12,6 +12,5 @@ module io.kcp4j.netty {
   exports io.kcp4j.netty;
   exports io.kcp4j.netty.internal to
       io.kcp4j.netty.smux;
-  exports io.kcp4j.netty.lanes;
   exports io.kcp4j.netty.metrics;
 }

@@ -31,7 +31,7 @@ class ModuleExportsTest {
           "kcp-core/vector",
           List.of("io.kcp4j.crypto.vector", "io.kcp4j.fec.vector"),
           "kcp-netty",
-          List.of("io.kcp4j.netty", "io.kcp4j.netty.lanes", "io.kcp4j.netty.metrics"),
+          List.of("io.kcp4j.netty", "io.kcp4j.netty.metrics"),
           "kcp-netty/smux",
           List.of("io.kcp4j.netty.smux", "io.kcp4j.smux"));
 

@@ -1,7 +1,7 @@
 package io.kcp4j.load;
 
-import io.kcp4j.netty.lanes.LaneChannel;
-import io.kcp4j.netty.lanes.LaneMultiplexHandler;
+import io.kcp4j.netty.LaneChannel;
+import io.kcp4j.netty.LaneMultiplexHandler;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.ChannelHandler;

@@ -1,6 +1,5 @@
 package io.kcp4j.netty;
 
-import io.kcp4j.Unstable;
 import io.kcp4j.lanes.Lane;
 import io.kcp4j.lanes.LaneConfig;
 import io.kcp4j.lanes.LaneStats;
@@ -8,6 +7,10 @@ import io.kcp4j.lanes.Lanes;
 import io.kcp4j.session.Session;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.ChannelPromise;
+import java.nio.channels.ClosedChannelException;
+import java.util.Iterator;
+import java.util.LinkedHashSet;
+import java.util.Set;
 
 /**
  * The lanes of a {@link KcpChannel}: see {@link KcpChannel#lanes}. {@link LaneMessage}s are written
@@ -15,14 +18,13 @@ import io.netty.channel.ChannelPromise;
  */
 public final class KcpLanes {
 
-  private final KcpChannel channel;
-
   /** The approximate memory of a channel that is made for a lane, with its pipeline. */
   private static final int CHANNEL_BYTES = 4 * 1024;
 
+  private final KcpChannel channel;
   private final Lanes lanes;
+  private final PendingWrite.Queue queue;
   private final LaneWrites writes;
-  private final WriteCompletions completions;
 
   /** The lanes that the channel's pipeline has to read. */
   private final LaneSet readable = new LaneSet();
@@ -30,14 +32,16 @@ public final class KcpLanes {
   /** The lanes without a channel that this side has ended, and whose end the peer has not read. */
   private final LaneSet ending = new LaneSet();
 
-  private LaneListener.Acceptor acceptor;
+  /** Makes channels of the lanes on which the peer begins to send; null for none. */
+  private LaneMultiplexHandler multiplexer;
+
   private boolean isOpenReported;
 
   KcpLanes(KcpChannel channel, Lanes lanes) {
     this.channel = channel;
     this.lanes = lanes;
-    writes = new LaneWrites(this, channel, lanes);
-    completions = new WriteCompletions(channel.eventLoop());
+    queue = new PendingWrite.Queue(channel);
+    writes = new LaneWrites(channel, queue);
   }
 
   /**
@@ -81,7 +85,7 @@ public final class KcpLanes {
    * water marks of its own.
    */
   public boolean isWritable(int lane) {
-    return writes.isWritable(lane);
+    return writes.isWritable(lanes.find(lane));
   }
 
   /**
@@ -89,11 +93,12 @@ public final class KcpLanes {
    * content.
    */
   public long pendingBytes(int lane) {
-    return writes.pendingBytes(lane);
+    return writes.pendingBytes(lanes.find(lane));
   }
 
   /**
-   * What has been sent and received on a lane, and what waits.
+   * What has been sent and received on a lane, and what waits. Of a lane that has been used, other
+   * threads may ask, too, and see recent values.
    *
    * @throws IllegalArgumentException if the peer takes no such lane
    */
@@ -120,7 +125,7 @@ public final class KcpLanes {
   }
 
   private void outputEnded(Lane lane) {
-    if (lane.attachment() == null && !lane.isOutputOpen()) {
+    if (channelOf(lane) == null && !lane.isOutputOpen()) {
       ending.add(lane);
     }
     flush();
@@ -141,8 +146,7 @@ public final class KcpLanes {
    *
    * @throws IllegalStateException if it has none
    */
-  @Unstable
-  public static KcpLanes of(KcpChannel session) {
+  static KcpLanes of(KcpChannel session) {
     KcpLanes lanes = session.lanes();
     if (lanes == null) {
       throw missing(session);
@@ -159,8 +163,7 @@ public final class KcpLanes {
   }
 
   /** Why a message of this size cannot be sent on a lane, or null. */
-  @Unstable
-  public static Exception sizeRefusal(Lane lane, ByteBuf content) {
+  static Exception sizeRefusal(Lane lane, ByteBuf content) {
     int max = lane.maxMessageBytes();
     return content.readableBytes() <= max
         ? null
@@ -172,20 +175,22 @@ public final class KcpLanes {
    * A lane of the session. The caller calls {@link #flush} after it has sent, and {@link
    * #inputRead} after it has received.
    */
-  @Unstable
-  public Lane lane(int id) {
+  Lane lane(int id) {
     return lanes.lane(id);
   }
 
+  /** The channel of a lane, or null. */
+  static LaneChannel channelOf(Lane lane) {
+    return lane.attachment() instanceof LaneChannel laneChannel ? laneChannel : null;
+  }
+
   /** Whether lanes may send: the session has not ended, nor its output. */
-  @Unstable
-  public boolean isOutputOpen() {
+  boolean isOutputOpen() {
     return channel.isActive() && !channel.isLingering() && !channel.isOutputShutdown();
   }
 
   /** Sends what waits, at the end of the event loop's turn. */
-  @Unstable
-  public void flush() {
+  void flush() {
     if (channel.isActive()) {
       channel.session().markBegun();
       channel.session().scheduleFlush();
@@ -193,77 +198,80 @@ public final class KcpLanes {
   }
 
   /** Messages or ends of lanes have been taken: the peer may wait for that, or have closed. */
-  @Unstable
-  public void inputRead() {
+  void inputRead() {
     flush();
     channel.inputRead(false);
   }
 
-  /** Has a listener read a lane; null for the channel's pipeline. */
-  @Unstable
-  public void listener(Lane lane, LaneListener listener) {
+  /** Has a channel read a lane; null for the channel of the session. */
+  void attach(Lane lane, LaneChannel laneChannel) {
     channel.session().markBegun();
-    lane.attachment(listener);
+    lane.attachment(laneChannel);
     ending.remove(lane);
-    if (listener != null && readable.remove(lane)) {
-      listener.laneProgressed();
+    if (laneChannel != null && readable.remove(lane)) {
+      laneChannel.progressed();
     }
   }
 
-  /** Sets what makes listeners for lanes on which the peer begins to send; null for nothing. */
-  @Unstable
-  public void acceptor(LaneListener.Acceptor acceptor) {
-    this.acceptor = acceptor;
-    lanes.attachmentBytes(acceptor == null ? 0 : CHANNEL_BYTES);
+  /** Sets what makes channels of lanes on which the peer begins to send; null for nothing. */
+  void multiplexer(LaneMultiplexHandler multiplexer) {
+    this.multiplexer = multiplexer;
+    lanes.attachmentBytes(multiplexer == null ? 0 : CHANNEL_BYTES);
+  }
+
+  /** The writes to all lanes. */
+  PendingWrite.Queue queue() {
+    return queue;
   }
 
   // Used by the channel
 
   /** The lanes of a session that this one replaces, which has not begun. */
   void replace(KcpLanes before) {
-    acceptor(before.acceptor);
+    multiplexer(before.multiplexer);
     before.close();
-  }
-
-  WriteCompletions completions() {
-    return completions;
-  }
-
-  /** The exception of messages that the end of the session has dropped. */
-  Exception closedBy() {
-    return channel.closedBy();
   }
 
   /** Why a message cannot be written, or null. */
   Exception refusal(LaneMessage message) {
-    return writes.refusal(message);
+    try {
+      Lane lane = lanes.lane(message.lane());
+      if (channelOf(lane) != null) {
+        return new IllegalStateException(lane + ": has a channel (expected: none)");
+      }
+      return lane.isOutputOpen()
+          ? sizeRefusal(lane, message.content())
+          : new ClosedChannelException();
+    } catch (IllegalArgumentException e) {
+      return e;
+    }
   }
 
   void write(LaneMessage message, ChannelPromise promise) {
     channel.session().markBegun();
-    writes.add(message, promise);
+    writes.add(lanes.lane(message.lane()), message, promise);
   }
 
   /** Passes what was written to its lanes; returns whether there was anything. */
   boolean flushWrites() {
-    return writes.flush();
+    return queue.flush();
   }
 
   /** The session was flushed: completes what has left. Returns whether that was anything. */
   boolean flushed() {
-    return completions.run();
+    return queue.complete();
   }
 
-  /** The session may have received something: tells the listeners of lanes. */
+  /** The session may have received something: tells the channels of lanes. */
   void progressed() {
     if (!isOpenReported && lanes.isOpen() && channel.isActive()) {
       isOpenReported = true;
       channel.pipeline().fireUserEventTriggered(KcpChannelEvent.LANES_OPEN);
     }
     for (Lane lane; (lane = lanes.nextNews()) != null; ) {
-      LaneListener listener = listenerOf(lane);
-      if (listener != null) {
-        listener.laneProgressed();
+      LaneChannel laneChannel = findOrMakeChannel(lane);
+      if (laneChannel != null) {
+        laneChannel.progressed();
         continue;
       }
       if (lane.takeOutputStop()) {
@@ -280,14 +288,16 @@ public final class KcpLanes {
   }
 
   /** An end without messages begins no channel. */
-  private LaneListener listenerOf(Lane lane) {
-    if (lane.attachment() == null
-        && acceptor != null
+  private LaneChannel findOrMakeChannel(Lane lane) {
+    LaneChannel laneChannel = channelOf(lane);
+    if (laneChannel == null
+        && multiplexer != null
         && lane.inputKind() != null
         && !lane.isInputDiscarded()) {
-      lane.attachment(acceptor.accept(lane));
+      laneChannel = multiplexer.accept(channel, lane);
+      lane.attachment(laneChannel);
     }
-    return (LaneListener) lane.attachment();
+    return laneChannel;
   }
 
   private void fire(Lane lane, LaneEvent.Type type) {
@@ -335,7 +345,59 @@ public final class KcpLanes {
   /** Fails the writes that wait, after the session has been closed. */
   void close() {
     readable.clear();
-    writes.close();
-    completions.run();
+    queue.close();
+  }
+
+  /**
+   * Lanes in the order in which they were added, each once. When it becomes empty it gives back the
+   * memory that many lanes have taken.
+   */
+  private static final class LaneSet {
+
+    /** The table for this many lanes is kept. */
+    private static final int KEPT = 64;
+
+    private Set<Lane> lanes = new LinkedHashSet<>();
+    private boolean isLarge;
+
+    boolean isEmpty() {
+      return lanes.isEmpty();
+    }
+
+    void add(Lane lane) {
+      lanes.add(lane);
+      isLarge |= lanes.size() > KEPT;
+    }
+
+    /** Returns whether it was there. */
+    boolean remove(Lane lane) {
+      boolean isRemoved = lanes.remove(lane);
+      shrink();
+      return isRemoved;
+    }
+
+    /** Removes the first; null if there is none. */
+    Lane poll() {
+      Iterator<Lane> first = lanes.iterator();
+      if (!first.hasNext()) {
+        return null;
+      }
+      Lane lane = first.next();
+      first.remove();
+      shrink();
+      return lane;
+    }
+
+    void clear() {
+      lanes.clear();
+      shrink();
+    }
+
+    private void shrink() {
+      if (isLarge && lanes.isEmpty()) {
+        lanes = new LinkedHashSet<>();
+        isLarge = false;
+      }
+    }
   }
 }

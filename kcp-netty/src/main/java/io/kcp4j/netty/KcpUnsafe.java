@@ -19,9 +19,8 @@ import java.nio.channels.NotYetConnectedException;
 /**
  * The {@code Unsafe} of a {@link KcpChannel}: does what the final methods of Netty's {@code
  * AbstractUnsafe} cannot. It writes the stream or messages from the outbound buffer to the session,
- * and messages of lanes and unreliable datagrams past it, see {@link UnreliableWrites}. It closes
- * after {@link ChannelClosure} has lingered. Used by the channel's event loop, but for {@link
- * #register}.
+ * and messages of lanes and unreliable datagrams past it, see {@link PendingWrite}. It closes after
+ * {@link ChannelClosure} has lingered. Used by the channel's event loop, but for {@link #register}.
  */
 final class KcpUnsafe extends ForwardingUnsafe {
 
@@ -31,7 +30,7 @@ final class KcpUnsafe extends ForwardingUnsafe {
   private final KcpChannel channel;
 
   /** Null until the first unreliable datagram is written. */
-  private UnreliableWrites unreliableWrites;
+  private PendingWrite.Queue unreliableWrites;
 
   /** Whether the memory limit keeps the first pending write from the send queue. */
   private boolean isShortOfMemory;
@@ -128,9 +127,7 @@ final class KcpUnsafe extends ForwardingUnsafe {
 
   private static void refuse(ByteBufHolder message, ChannelPromise promise, Exception refusal) {
     message.release();
-    if (!promise.isVoid()) {
-      promise.tryFailure(refusal);
-    }
+    PendingWrite.fail(promise, refusal);
   }
 
   private void writeUnreliable(UnreliableDatagram datagram, ChannelPromise promise) {
@@ -140,18 +137,17 @@ final class KcpUnsafe extends ForwardingUnsafe {
       return;
     }
     if (unreliableWrites == null) {
-      unreliableWrites = new UnreliableWrites(channel.eventLoop(), channel::closedBy);
+      unreliableWrites = new PendingWrite.Queue(channel);
     }
-    int limit = channel.config().unreliableQueue();
-    int dropped = unreliableWrites.add(datagram.content(), promise, limit);
+    unreliableWrites.add(
+        new PendingWrite(unreliableWrites, null, null, datagram.content(), promise));
+    int dropped = unreliableWrites.dropBeyond(channel.config().unreliableQueue());
     channel.session().kcp().counters().add(KcpCounter.UNRELIABLE_DROPPED, dropped);
   }
 
   @Override
   public void flush() {
-    if (unreliableWrites != null
-        && channel.isActive()
-        && unreliableWrites.flush(channel.session().get())) {
+    if (unreliableWrites != null && channel.isActive() && unreliableWrites.flush()) {
       channel.session().markBegun();
       channel.session().scheduleFlush();
     }

@@ -30,15 +30,6 @@ class ArchitectureTest {
           .resideInAnyPackage("io.kcp4j.netty.metrics..", "io.micrometer..");
 
   @ArchTest
-  static final ArchRule sessionsDoNotDependOnLaneChannels =
-      noClasses()
-          .that()
-          .resideInAPackage("io.kcp4j.netty")
-          .should()
-          .dependOnClassesThat()
-          .resideInAPackage("io.kcp4j.netty.lanes..");
-
-  @ArchTest
   static final ArchRule udpDoesNotDependOnChannels =
       noClasses()
           .that()

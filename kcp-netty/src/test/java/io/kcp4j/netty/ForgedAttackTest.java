@@ -9,8 +9,6 @@ import io.kcp4j.KcpCounter;
 import io.kcp4j.crypto.CipherAlgorithm;
 import io.kcp4j.crypto.KeyRing;
 import io.kcp4j.crypto.PacketKey;
-import io.kcp4j.netty.lanes.LaneChannel;
-import io.kcp4j.netty.lanes.LaneMultiplexHandler;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.ChannelHandler;

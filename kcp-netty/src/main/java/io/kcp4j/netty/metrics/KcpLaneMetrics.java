@@ -1,6 +1,5 @@
 package io.kcp4j.netty.metrics;
 
-import io.kcp4j.lanes.Lane;
 import io.kcp4j.lanes.LaneStats;
 import io.kcp4j.netty.KcpChannel;
 import io.kcp4j.netty.KcpLanes;
@@ -31,7 +30,8 @@ public final class KcpLaneMetrics implements MeterBinder {
 
   private final KcpChannel channel;
   private final Tags tags;
-  private final List<Lane> lanes = new ArrayList<>();
+  private final KcpLanes all;
+  private final int[] lanes;
 
   /**
    * Publishes lanes. To be made on the channel's event loop; may be bound by any thread.
@@ -40,21 +40,22 @@ public final class KcpLaneMetrics implements MeterBinder {
    * @throws IllegalArgumentException if the channel has no lanes, or the peer takes no such lane
    */
   public KcpLaneMetrics(KcpChannel channel, Iterable<Tag> tags, int... lanes) {
-    KcpLanes all = channel.lanes();
+    all = channel.lanes();
     if (all == null) {
       throw new IllegalArgumentException(channel + " (expected: a session with lanes)");
     }
     this.channel = channel;
     this.tags = Tags.of(tags);
+    this.lanes = lanes.clone();
     for (int lane : lanes) {
-      this.lanes.add(all.lane(lane));
+      all.stats(lane); // Refuses lanes that the peer does not take.
     }
   }
 
   @Override
   public void bindTo(MeterRegistry registry) {
     List<Meter> meters = new ArrayList<>();
-    for (Lane lane : lanes) {
+    for (int lane : lanes) {
       meters.add(counter(registry, lane, "messages.out", LaneStats::messagesOut));
       meters.add(counter(registry, lane, "messages.in", LaneStats::messagesIn));
       meters.add(gauge(registry, lane, "queued", BaseUnits.BYTES, LaneStats::queuedBytes));
@@ -66,23 +67,24 @@ public final class KcpLaneMetrics implements MeterBinder {
   }
 
   private Meter counter(
-      MeterRegistry registry, Lane lane, String name, ToDoubleFunction<LaneStats> value) {
-    return FunctionCounter.builder("kcp.lane." + name, lane, of -> value.applyAsDouble(of.stats()))
+      MeterRegistry registry, int lane, String name, ToDoubleFunction<LaneStats> value) {
+    return FunctionCounter.builder(
+            "kcp.lane." + name, all, of -> value.applyAsDouble(of.stats(lane)))
         .tags(tags)
-        .tag("lane", Integer.toString(lane.id()))
+        .tag("lane", Integer.toString(lane))
         .baseUnit(BaseUnits.MESSAGES)
         .register(registry);
   }
 
   private Meter gauge(
       MeterRegistry registry,
-      Lane lane,
+      int lane,
       String name,
       String unit,
       ToDoubleFunction<LaneStats> value) {
-    return Gauge.builder("kcp.lane." + name, lane, of -> value.applyAsDouble(of.stats()))
+    return Gauge.builder("kcp.lane." + name, all, of -> value.applyAsDouble(of.stats(lane)))
         .tags(tags)
-        .tag("lane", Integer.toString(lane.id()))
+        .tag("lane", Integer.toString(lane))
         .baseUnit(unit)
         .register(registry);
   }

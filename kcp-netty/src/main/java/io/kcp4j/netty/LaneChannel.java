@@ -1,10 +1,7 @@
-package io.kcp4j.netty.lanes;
+package io.kcp4j.netty;
 
 import io.kcp4j.lanes.Lane;
 import io.kcp4j.lanes.LaneConfig;
-import io.kcp4j.netty.KcpChannel;
-import io.kcp4j.netty.KcpLanes;
-import io.kcp4j.netty.LaneListener;
 import io.kcp4j.netty.internal.SessionPipeline;
 import io.kcp4j.netty.internal.StacklessClosedChannelException;
 import io.netty.buffer.ByteBuf;
@@ -14,6 +11,7 @@ import io.netty.channel.ChannelFutureListener;
 import io.netty.channel.ChannelMetadata;
 import io.netty.channel.ChannelOutboundBuffer;
 import io.netty.channel.ChannelPromise;
+import io.netty.channel.DefaultChannelConfig;
 import io.netty.channel.DefaultChannelPipeline;
 import io.netty.channel.EventLoop;
 import io.netty.channel.socket.ChannelOutputShutdownEvent;
@@ -30,10 +28,10 @@ import java.nio.channels.NotYetConnectedException;
  *
  * <p>Flushed messages wait in the queue of the lane, from where they leave when priorities, windows
  * and the peer's credit allow it; {@code isWritable} follows that by the water marks of the
- * channel. The future of a write completes as that of a {@link io.kcp4j.netty.LaneMessage}, when
- * all of the message has been copied into segments, or when it is dropped. While {@code autoRead}
- * is off, messages count against the lane's part of the budget, and the peer stops sending on this
- * lane; no other lane notices that.
+ * channel. The future of a write completes as that of a {@link LaneMessage}, when all of the
+ * message has been copied into segments, or when it is dropped. While {@code autoRead} is off,
+ * messages count against the lane's part of the budget, and the peer stops sending on this lane; no
+ * other lane notices that.
  *
  * <p>{@code close()} ends the lane behind what was flushed, which is sent after the channel has
  * closed, and discards what the peer sends. If the peer reads the lane no more, what waits and
@@ -41,11 +39,11 @@ import java.nio.channels.NotYetConnectedException;
  * channel closes when the peer has ended the lane, and everything before has been read. The lane
  * may be begun again when both sides have ended it, as lane channels do when they close.
  */
-public final class LaneChannel extends AbstractChannel implements LaneListener {
+public final class LaneChannel extends AbstractChannel {
 
   private static final ChannelMetadata METADATA = new ChannelMetadata(false, 16);
 
-  private final LaneChannelConfig config = new LaneChannelConfig(this);
+  private final Config config = new Config(this);
   private final KcpLanes lanes;
   private final Lane lane;
 
@@ -159,7 +157,7 @@ public final class LaneChannel extends AbstractChannel implements LaneListener {
     }
     isActive = true;
     parent().closeFuture().addListener(closeWithSession);
-    lanes.listener(lane, this);
+    lanes.attach(lane, this);
     promise.setSuccess();
   }
 
@@ -206,7 +204,7 @@ public final class LaneChannel extends AbstractChannel implements LaneListener {
     }
     writer.send();
     parent().closeFuture().removeListener(closeWithSession);
-    lanes.listener(lane, null);
+    lanes.attach(lane, null);
     if (!isOutputStopped) { // Else it has ended already.
       lane.shutdownOutput();
     }
@@ -232,14 +230,14 @@ public final class LaneChannel extends AbstractChannel implements LaneListener {
 
   private void readScheduled() {
     isReadScheduled = false;
-    laneProgressed();
+    progressed();
     if (parent().isActive()) {
       lanes.inputRead();
     }
   }
 
   /** Cancels the request because {@code autoRead} was switched off. From any thread. */
-  void autoReadCleared() {
+  private void autoReadCleared() {
     if (!isRegistered() || eventLoop().inEventLoop()) {
       isReadPending = false;
     } else {
@@ -247,8 +245,8 @@ public final class LaneChannel extends AbstractChannel implements LaneListener {
     }
   }
 
-  @Override
-  public void laneProgressed() {
+  /** Something has happened on the lane: see {@link io.kcp4j.lanes.Lanes#nextNews}. */
+  void progressed() {
     if (!isOpen) {
       endLane();
       return;
@@ -329,6 +327,20 @@ public final class LaneChannel extends AbstractChannel implements LaneListener {
   @Override
   protected void doWrite(ChannelOutboundBuffer in) {
     writer.flushed();
+  }
+
+  /** The configuration. {@code ALLOCATOR} is by default the session's. */
+  private static final class Config extends DefaultChannelConfig {
+
+    Config(LaneChannel channel) {
+      super(channel);
+      setAllocator(channel.parent().config().getAllocator());
+    }
+
+    @Override
+    protected void autoReadCleared() {
+      ((LaneChannel) channel).autoReadCleared();
+    }
   }
 
   private final class LaneUnsafe extends AbstractUnsafe {

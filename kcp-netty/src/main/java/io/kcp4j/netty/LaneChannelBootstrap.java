@@ -1,11 +1,8 @@
-package io.kcp4j.netty.lanes;
+package io.kcp4j.netty;
 
 import io.kcp4j.lanes.Lane;
 import io.kcp4j.lanes.LaneConfig;
 import io.kcp4j.lanes.LanesConfig;
-import io.kcp4j.netty.KcpChannel;
-import io.kcp4j.netty.KcpChannelOption;
-import io.kcp4j.netty.KcpLanes;
 import io.kcp4j.netty.internal.ChannelSetup;
 import io.netty.channel.ChannelHandler;
 import io.netty.channel.ChannelOption;
@@ -89,8 +86,8 @@ public final class LaneChannelBootstrap {
   }
 
   /**
-   * Begins a lane. One on which this side has sent {@link io.kcp4j.netty.LaneMessage}s, or the peer
-   * anything, goes on as a channel.
+   * Begins a lane. One on which this side has sent {@link LaneMessage}s, or the peer anything, goes
+   * on as a channel.
    *
    * @param lane its id, which both sides know
    * @return fails with {@link IllegalStateException} if the session has no lanes, if this one has a
@@ -177,7 +174,7 @@ public final class LaneChannelBootstrap {
       } catch (IllegalArgumentException e) {
         break; // The peer takes no more lanes.
       }
-      if (lane.attachment() == null && lane.keepInput() && lane.isUnused()) {
+      if (KcpLanes.channelOf(lane) == null && lane.keepInput() && lane.isUnused()) {
         return lane;
       }
     }
@@ -186,7 +183,7 @@ public final class LaneChannelBootstrap {
 
   private Lane lane(int id) {
     Lane lane = KcpLanes.of(session).lane(id);
-    if (lane.attachment() != null || !lane.isOutputOpen() || !lane.keepInput()) {
+    if (KcpLanes.channelOf(lane) != null || !lane.isOutputOpen() || !lane.keepInput()) {
       throw new IllegalStateException(lane + ": in use (expected: no channel, and not ended)");
     }
     return lane;

@@ -1,7 +1,7 @@
-package io.kcp4j.netty.lanes;
+package io.kcp4j.netty;
 
-import io.kcp4j.netty.LaneWrite;
 import io.kcp4j.netty.internal.ForwardingUnsafe;
+import io.kcp4j.session.Session;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelOutboundBuffer;
@@ -16,7 +16,7 @@ import java.util.Deque;
  * channel's water marks hold. As the channel's {@code Unsafe} it sees writes first. Used by the
  * channel's event loop.
  */
-final class LaneWriter extends ForwardingUnsafe {
+final class LaneWriter extends ForwardingUnsafe implements PendingWrite.Counter {
 
   /** A user-defined writability bit that users are unlikely to set themselves. */
   private static final int WRITABILITY = 31;
@@ -24,35 +24,26 @@ final class LaneWriter extends ForwardingUnsafe {
   private final LaneChannel channel;
 
   /** What the outbound buffer counts, in the same order. */
-  private final Deque<Write> counted = new ArrayDeque<>();
+  private final Deque<PendingWrite> counted = new ArrayDeque<>();
 
-  private final Deque<Write> unflushed = new ArrayDeque<>();
+  private final Deque<PendingWrite> unflushed = new ArrayDeque<>();
 
   /** Flushed, and not passed to the lane yet. */
-  private final Deque<Write> flushed = new ArrayDeque<>();
+  private final Deque<PendingWrite> flushed = new ArrayDeque<>();
 
   LaneWriter(LaneChannel channel, Channel.Unsafe unsafe) {
     super(unsafe);
     this.channel = channel;
   }
 
-  private final class Write extends LaneWrite {
-
-    private boolean isCompleted;
-
-    Write(ByteBuf content, ChannelPromise promise) {
-      super(channel.lanes(), channel.lane(), content, promise);
-    }
-
-    @Override
-    protected void completed() {
-      isCompleted = true;
-      for (Write first; (first = counted.peek()) != null && first.isCompleted; ) {
-        counted.remove();
-        ChannelOutboundBuffer buffer = outboundBuffer();
-        if (buffer != null) { // Else the channel has closed.
-          buffer.remove();
-        }
+  /** The outbound buffer removes writes in their order, in which they need not be completed. */
+  @Override
+  public void completed(PendingWrite write) {
+    for (PendingWrite first; (first = counted.peek()) != null && first.isCompleted(); ) {
+      counted.remove();
+      ChannelOutboundBuffer buffer = outboundBuffer();
+      if (buffer != null) { // Else the channel has closed.
+        buffer.remove();
       }
     }
   }
@@ -62,11 +53,13 @@ final class LaneWriter extends ForwardingUnsafe {
     Exception refusal = channel.refusal(msg);
     if (refusal != null) {
       ReferenceCountUtil.release(msg);
-      fail(promise, refusal);
+      PendingWrite.fail(promise, refusal);
       return;
     }
     ByteBuf content = (ByteBuf) msg;
-    Write write = new Write(content.retain(), promise);
+    PendingWrite write =
+        new PendingWrite(
+            channel.lanes().queue(), this, channel.laneOfSession(), content.retain(), promise);
     counted.add(write);
     unflushed.add(write);
     ChannelPromise counting = channel.newPromise();
@@ -75,13 +68,7 @@ final class LaneWriter extends ForwardingUnsafe {
       counted.removeLast();
       unflushed.removeLast();
       content.release();
-      fail(promise, counting.cause());
-    }
-  }
-
-  private static void fail(ChannelPromise promise, Throwable cause) {
-    if (!promise.isVoid()) {
-      promise.tryFailure(cause);
+      PendingWrite.fail(promise, counting.cause());
     }
   }
 
@@ -97,8 +84,9 @@ final class LaneWriter extends ForwardingUnsafe {
     if (flushed.isEmpty() || channel.isOutputHeld()) {
       return;
     }
-    for (Write write; (write = flushed.poll()) != null; ) {
-      write.send();
+    Session session = channel.parent().session().get();
+    for (PendingWrite write; (write = flushed.poll()) != null; ) {
+      write.send(session);
     }
     channel.lanes().flush();
   }
@@ -124,8 +112,8 @@ final class LaneWriter extends ForwardingUnsafe {
     fail(unflushed, cause);
   }
 
-  private static void fail(Deque<Write> writes, Exception cause) {
-    for (Write write; (write = writes.poll()) != null; ) {
+  private static void fail(Deque<PendingWrite> writes, Exception cause) {
+    for (PendingWrite write; (write = writes.poll()) != null; ) {
       write.fail(cause);
     }
   }

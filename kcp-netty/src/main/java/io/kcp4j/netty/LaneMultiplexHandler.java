@@ -1,10 +1,6 @@
-package io.kcp4j.netty.lanes;
+package io.kcp4j.netty;
 
 import io.kcp4j.lanes.Lane;
-import io.kcp4j.netty.KcpChannel;
-import io.kcp4j.netty.KcpChannelOption;
-import io.kcp4j.netty.KcpLanes;
-import io.kcp4j.netty.LaneListener;
 import io.netty.channel.ChannelHandler;
 import io.netty.channel.ChannelHandlerAdapter;
 import io.netty.channel.ChannelHandlerContext;
@@ -15,8 +11,8 @@ import java.util.Objects;
  * Makes a {@link LaneChannel} of each lane on which the peer begins to send, in the pipeline of a
  * {@link KcpChannel} whose {@link KcpChannelOption#DELIVERY} is {@code LANES}. Lanes that were
  * begun by {@link LaneChannelBootstrap} have their channels already. Without this handler, the
- * session's pipeline reads {@link io.kcp4j.netty.LaneMessage}s. If it is added later, lanes that
- * are in use become channels when something arrives on them next.
+ * session's pipeline reads {@link LaneMessage}s. If it is added later, lanes that are in use become
+ * channels when something arrives on them next.
  */
 public final class LaneMultiplexHandler extends ChannelInboundHandlerAdapter {
 
@@ -54,15 +50,16 @@ public final class LaneMultiplexHandler extends ChannelInboundHandlerAdapter {
   public void handlerRemoved(ChannelHandlerContext ctx) {
     KcpLanes lanes = ((KcpChannel) ctx.channel()).lanes();
     if (lanes != null) {
-      lanes.acceptor(null);
+      lanes.multiplexer(null);
     }
   }
 
   private void begin(KcpChannel session) {
-    KcpLanes.of(session).acceptor(lane -> accept(session, lane));
+    KcpLanes.of(session).multiplexer(this);
   }
 
-  private LaneListener accept(KcpChannel session, Lane lane) {
+  /** Makes the channel of a lane; returns null if a handler has closed it at once. */
+  LaneChannel accept(KcpChannel session, Lane lane) {
     LaneChannel channel = new LaneChannel(session, lane);
     channel.pipeline().addLast(laneHandler);
     session.eventLoop().register(channel);
