@@ -37,10 +37,11 @@ public abstract class OutboundMessage {
 
   private final ByteBuf content;
 
-  // Where the content begins, and its size, as they were when it was queued.
+  // Where the content begins, its size, and that of its buffer, as they were when it was queued.
 
   private int index;
   private int bytes;
+  private int capacity;
 
   /** The lane on which it is sent; null for an unreliable datagram of a session. */
   Lane lane;
@@ -68,14 +69,25 @@ public abstract class OutboundMessage {
   }
 
   /** Takes over the buffer: its indices may change without effect from now on. */
-  final void queued() {
+  public final void queued() {
     index = content.readerIndex();
     bytes = content.readableBytes();
+    capacity = content.capacity();
   }
 
-  /** The size of the content, in bytes, since {@link #queued}. */
-  final int bytes() {
+  /** The size of the content, in bytes, when it was {@link #queued}. */
+  public final int bytes() {
     return bytes;
+  }
+
+  /** The capacity of the buffer, in bytes, when it was {@link #queued}. */
+  public final int capacity() {
+    return capacity;
+  }
+
+  /** Whether the content can be read: the user has not released the buffer or made it smaller. */
+  public final boolean isReadable() {
+    return content.refCnt() > 0 && index + bytes <= content.capacity();
   }
 
   /**
@@ -101,7 +113,7 @@ public abstract class OutboundMessage {
   }
 
   /** Appends all of the content; throws likewise. */
-  final void copy(ByteBuf out) {
+  public final void copy(ByteBuf out) {
     out.writeBytes(content, index, bytes);
   }
 

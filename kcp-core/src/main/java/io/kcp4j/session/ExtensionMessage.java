@@ -3,6 +3,7 @@ package io.kcp4j.session;
 import io.kcp4j.CloseReason;
 import io.kcp4j.Segment;
 import io.kcp4j.crypto.SipHash;
+import io.kcp4j.lanes.OutboundMessage;
 import io.kcp4j.lanes.UnreliableLanes;
 import io.netty.buffer.ByteBuf;
 import java.nio.ByteBuffer;
@@ -316,10 +317,9 @@ final class ExtensionMessage {
   }
 
   /** Writes a DATAGRAM. */
-  static void writeDatagram(ByteBuf out, int sn, ByteBuf payload) {
-    int bytes = payload.readableBytes();
-    out.writeByte(DATAGRAM).writeShortLE(DATAGRAM_SN_BYTES + bytes).writeIntLE(sn);
-    out.writeBytes(payload, payload.readerIndex(), bytes);
+  static void writeDatagram(ByteBuf out, int sn, OutboundMessage payload) {
+    out.writeByte(DATAGRAM).writeShortLE(DATAGRAM_SN_BYTES + payload.bytes()).writeIntLE(sn);
+    payload.copy(out);
   }
 
   /** Writes an item whose value is a number. */

@@ -4,6 +4,7 @@ import io.kcp4j.DatagramOutput;
 import io.kcp4j.Segment;
 import io.kcp4j.crypto.PacketCipher;
 import io.kcp4j.fec.FecPacket;
+import io.kcp4j.lanes.OutboundMessage;
 import io.netty.buffer.ByteBuf;
 
 /**
@@ -151,19 +152,18 @@ final class PacketOutput implements DatagramOutput {
   }
 
   /** Writes an unreliable datagram: protocol.md 12. */
-  void unreliable(int conv, ByteBuf payload) {
-    int bytes = payload.readableBytes();
-    beginPacket(UNRELIABLE_HEADER_BYTES + bytes);
+  void unreliable(int conv, OutboundMessage payload) {
+    beginPacket(UNRELIABLE_HEADER_BYTES + payload.bytes());
     packet.writerIndex(index + FecPacket.DATA_HEADER_BYTES).writeIntLE(conv);
-    packet.writeBytes(payload, payload.readerIndex(), bytes);
+    payload.copy(packet);
     FecPacket.write(
         packet, index, packet.writerIndex(), FecPacket.OUT_OF_BAND_SEQID, FecPacket.OUT_OF_BAND);
     unpacedBytes += endPacket();
   }
 
   /** Writes an unreliable datagram in a message of the extension: protocol.md 13.7. */
-  void unreliable(Session session, int sn, ByteBuf payload) {
-    int bytes = UnreliableQueues.MESSAGE_HEADER_BYTES + payload.readableBytes();
+  void unreliable(Session session, int sn, OutboundMessage payload) {
+    int bytes = UnreliableQueues.MESSAGE_HEADER_BYTES + payload.bytes();
     beginPacket(bytes);
     session.kcp().writeMessageHeader(packet, bytes - Segment.HEADER_BYTES, nowUs);
     ExtensionMessage.writeHeader(packet);

@@ -90,7 +90,8 @@ final class UnreliableQueues {
 
   /** Queues a datagram to be sent, and takes over its buffer. */
   void send(OutboundMessage datagram) {
-    if (!account.tryReserveSpare(datagram.content().capacity())) {
+    datagram.queued();
+    if (!account.tryReserveSpare(datagram.capacity())) {
       drop(datagram, Drop.OUT_OF_MEMORY);
       return;
     }
@@ -105,7 +106,7 @@ final class UnreliableQueues {
 
   private OutboundMessage removeFirst() {
     OutboundMessage first = sending.remove();
-    account.release(first.content().capacity());
+    account.release(first.capacity());
     return first;
   }
 
@@ -128,17 +129,21 @@ final class UnreliableQueues {
       return;
     }
     for (OutboundMessage next; (next = sending.first()) != null; ) {
-      int bytes = next.content().readableBytes();
+      if (!next.isReadable()) {
+        drop(removeFirst(), Drop.UNREADABLE);
+        continue;
+      }
+      int bytes = next.bytes();
       boolean isEstablished = session.isExtensionEstablished();
       boolean fits = MESSAGE_HEADER_BYTES + bytes <= roomBytes(session);
       if (isEstablished && fits) { // So the path is validated.
-        output.unreliable(session, nextSn++, next.content());
+        output.unreliable(session, nextSn++, next);
       } else if (session.fec().isEncoding()) {
         int packetBytes = PacketOutput.UNRELIABLE_HEADER_BYTES + bytes;
         if (!output.isAllowed(packetBytes + session.unconfirmedAnswerBytes())) {
           return;
         }
-        output.unreliable(session.conv(), next.content());
+        output.unreliable(session.conv(), next);
       } else if (isEstablished || session.isExtensionUnsupported()) {
         drop(removeFirst(), isEstablished ? Drop.TOO_LARGE : Drop.UNSUPPORTED);
         continue;

@@ -402,6 +402,24 @@ class PacketLayersTest {
     assertEquals(List.of("QUEUE_FULL", "sent", "SESSION_CLOSED"), fates);
   }
 
+  /** Against the rules. The datagrams behind it, and the session, waited for it for ever. */
+  @Test
+  void unreliableDatagramWhoseBufferIsReleasedIsDroppedAlone() {
+    client.unreliableLimit = 2;
+    Session session = open(FecConfig.of(1, 1));
+    List<String> fates = new ArrayList<>();
+    int before = session.kcp().memory().heldBytes();
+    ByteBuf released = Unpooled.buffer(10).writeInt(1);
+    session.sendUnreliable(new Observed(released, fates));
+    session.sendUnreliable(new Observed(client.allocator.buffer().writeInt(2), fates));
+    released.release();
+    client.table.scheduleFlush(session);
+    client.table.flushPending(0);
+    assertEquals(List.of("UNREADABLE", "sent"), fates);
+    assertEquals(1, client.packets().size());
+    assertEquals(before, session.kcp().memory().heldBytes());
+  }
+
   @Test
   void unreliableDatagramThatCannotBeSentNamesWhatIsMissing() {
     ByteBuf one = Unpooled.buffer(1).writeZero(1);
