@@ -88,7 +88,7 @@ func latencyVariants(p *programs, traffic *gameTraffic) []*latencyVariant {
 	add(p.kcpGo, "FEC 10/3", "--datashard=10", "--parityshard=3")
 	add(p.kcpGo, "FEC 3/2, MTU 500", "--datashard=3", "--parityshard=2", "--mtu=500")
 	for _, kcp4j := range p.kcp4j {
-		add(kcp4j, "no FEC, COUNT", "--loss-detection=count")
+		add(kcp4j, "no FEC, FAST_RETRANSMIT", "--loss-detection=count")
 		add(kcp4j, "no FEC")
 		add(kcp4j, "FEC 10/3", "--datashard=10", "--parityshard=3")
 		add(kcp4j, "FEC 3/2, MTU 500", "--datashard=3", "--parityshard=2", "--mtu=500")

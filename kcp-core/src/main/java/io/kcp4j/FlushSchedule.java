@@ -106,7 +106,7 @@ final class FlushSchedule {
     int intervalUs = kcp.sender.config.intervalMs() * Kcp.US_PER_MS;
     PendingAcks acks = kcp.receiver.acks();
     boolean isThin =
-        kcp.sender.config.lossDetection() == LossDetection.TIME
+        kcp.sender.config.lossDetection() == LossDetection.RACK
             && acks.isPending()
             && acks.isThin();
     return isThin && !kcp.sender.isNewAllowed()

@@ -741,7 +741,7 @@ public final class Kcp {
   @Unstable
   public int maxAckDelayMs() {
     KcpConfig config = sender.config;
-    return config.lossDetection() == LossDetection.TIME ? config.intervalMs() : 0;
+    return config.lossDetection() == LossDetection.RACK ? config.intervalMs() : 0;
   }
 
   /** The peer has said that it delays ACKs by at most {@code ms} milliseconds, and none at gaps. */

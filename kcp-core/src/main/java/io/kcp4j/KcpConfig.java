@@ -67,8 +67,8 @@ public final class KcpConfig {
   private final boolean writeDelay;
   private final boolean ackNoDelay;
   private final int deadLink;
-  private final int progressTimeoutMs;
-  private final int writeStallTimeoutMs;
+  private final int userTimeoutMs;
+  private final int zeroWindowTimeoutMs;
   private final int sendQueue;
   private final int maxFragments;
   private final int rateLimit;
@@ -89,8 +89,8 @@ public final class KcpConfig {
     writeDelay = builder.writeDelay;
     ackNoDelay = builder.ackNoDelay;
     deadLink = builder.deadLink;
-    progressTimeoutMs = builder.progressTimeoutMs;
-    writeStallTimeoutMs = builder.writeStallTimeoutMs;
+    userTimeoutMs = builder.userTimeoutMs;
+    zeroWindowTimeoutMs = builder.zeroWindowTimeoutMs;
     sendQueue = builder.sendQueue;
     maxFragments = builder.maxFragments;
     rateLimit = builder.rateLimit;
@@ -143,7 +143,7 @@ public final class KcpConfig {
 
   /**
    * Whether a timeout grows by half (true, the default) or doubles with each retransmission, and
-   * with {@link LossDetection#COUNT} whether its lower limit is 30 or 100 ms.
+   * with {@link LossDetection#FAST_RETRANSMIT} whether its lower limit is 30 or 100 ms.
    */
   public boolean noDelay() {
     return noDelay;
@@ -151,7 +151,7 @@ public final class KcpConfig {
 
   /**
    * The flush interval: how long acknowledgements and, with {@link #writeDelay()}, writes may wait
-   * to share datagrams, in milliseconds: 1 to 5000, default 20. With {@link LossDetection#TIME},
+   * to share datagrams, in milliseconds: 1 to 5000, default 20. With {@link LossDetection#RACK},
    * acknowledgements of thin traffic wait at most 2 ms.
    */
   public int intervalMs() {
@@ -160,16 +160,16 @@ public final class KcpConfig {
 
   /**
    * How lost segments are detected, and when thin traffic is acknowledged. Default {@link
-   * LossDetection#TIME}.
+   * LossDetection#RACK}.
    */
   public LossDetection lossDetection() {
     return lossDetection;
   }
 
   /**
-   * The fast retransmit threshold of {@link LossDetection#COUNT}: how many acknowledgements of
-   * segments sent later make a segment count as lost. Default 2; 0 turns fast and early retransmit
-   * off.
+   * The fast retransmit threshold of {@link LossDetection#FAST_RETRANSMIT}: how many
+   * acknowledgements of segments sent later make a segment count as lost. Default 2; 0 turns fast
+   * and early retransmit off.
    */
   public int fastRetransmit() {
     return fastRetransmit;
@@ -190,7 +190,7 @@ public final class KcpConfig {
 
   /**
    * The lower limit of the retransmission timeout, in milliseconds: 1 to 60000, or 0 (the default)
-   * for 6 ms or, with {@link LossDetection#COUNT}, for what {@link #noDelay()} implies.
+   * for 6 ms or, with {@link LossDetection#FAST_RETRANSMIT}, for what {@link #noDelay()} implies.
    */
   public int minRtoMs() {
     return minRtoMs;
@@ -208,7 +208,7 @@ public final class KcpConfig {
 
   /**
    * The number of transmissions of one segment after which the link counts as dead, if the segment
-   * was first sent at least {@link #progressTimeoutMs()} ago: at least 1, default 20. 0 turns this
+   * was first sent at least {@link #userTimeoutMs()} ago: at least 1, default 20. 0 turns this
    * check off.
    */
   public int deadLink() {
@@ -219,8 +219,8 @@ public final class KcpConfig {
    * How long segments may be in flight without any acknowledgement before the link counts as dead,
    * in milliseconds, default 30000. 0 turns this check off.
    */
-  public int progressTimeoutMs() {
-    return progressTimeoutMs;
+  public int userTimeoutMs() {
+    return userTimeoutMs;
   }
 
   /**
@@ -228,8 +228,8 @@ public final class KcpConfig {
    * default 60000. A window that opens only for single segments counts as closed. 0 means without
    * limit.
    */
-  public int writeStallTimeoutMs() {
-    return writeStallTimeoutMs;
+  public int zeroWindowTimeoutMs() {
+    return zeroWindowTimeoutMs;
   }
 
   /**
@@ -345,8 +345,8 @@ public final class KcpConfig {
     builder.writeDelay = writeDelay;
     builder.ackNoDelay = ackNoDelay;
     builder.deadLink = deadLink;
-    builder.progressTimeoutMs = progressTimeoutMs;
-    builder.writeStallTimeoutMs = writeStallTimeoutMs;
+    builder.userTimeoutMs = userTimeoutMs;
+    builder.zeroWindowTimeoutMs = zeroWindowTimeoutMs;
     builder.sendQueue = sendQueue;
     builder.maxFragments = maxFragments;
     builder.rateLimit = rateLimit;
@@ -366,7 +366,7 @@ public final class KcpConfig {
     private int mtuBytes = DEFAULT_MTU_BYTES;
     private boolean noDelay = KcpMode.FAST2.noDelay();
     private int intervalMs = KcpMode.FAST2.intervalMs();
-    private LossDetection lossDetection = LossDetection.TIME;
+    private LossDetection lossDetection = LossDetection.RACK;
     private int fastRetransmit = KcpMode.FAST2.fastRetransmit();
     private boolean earlyRetransmit = true;
     private CongestionControl.Factory congestionControl = CongestionControl.BBR;
@@ -374,8 +374,8 @@ public final class KcpConfig {
     private boolean writeDelay;
     private boolean ackNoDelay;
     private int deadLink = 20;
-    private int progressTimeoutMs = 30_000;
-    private int writeStallTimeoutMs = 60_000;
+    private int userTimeoutMs = 30_000;
+    private int zeroWindowTimeoutMs = 60_000;
     private int sendQueue;
     private int maxFragments = DEFAULT_MAX_FRAGMENTS;
     private int rateLimit;
@@ -475,15 +475,15 @@ public final class KcpConfig {
       return this;
     }
 
-    /** See {@link KcpConfig#progressTimeoutMs()}. */
-    public Builder progressTimeoutMs(int ms) {
-      progressTimeoutMs = checkRange("progressTimeoutMs", ms, 0, Integer.MAX_VALUE);
+    /** See {@link KcpConfig#userTimeoutMs()}. */
+    public Builder userTimeoutMs(int ms) {
+      userTimeoutMs = checkRange("userTimeoutMs", ms, 0, Integer.MAX_VALUE);
       return this;
     }
 
-    /** See {@link KcpConfig#writeStallTimeoutMs()}. */
-    public Builder writeStallTimeoutMs(int ms) {
-      writeStallTimeoutMs = checkRange("writeStallTimeoutMs", ms, 0, Integer.MAX_VALUE);
+    /** See {@link KcpConfig#zeroWindowTimeoutMs()}. */
+    public Builder zeroWindowTimeoutMs(int ms) {
+      zeroWindowTimeoutMs = checkRange("zeroWindowTimeoutMs", ms, 0, Integer.MAX_VALUE);
       return this;
     }
 

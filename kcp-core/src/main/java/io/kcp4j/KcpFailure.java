@@ -4,9 +4,7 @@ package io.kcp4j;
 public enum KcpFailure {
   /** One segment was sent {@link KcpConfig#deadLink()} times and not acknowledged. */
   DEAD_LINK,
-  /**
-   * While segments were in flight, none was acknowledged for {@link KcpConfig#progressTimeoutMs()}.
-   */
+  /** While segments were in flight, none was acknowledged for {@link KcpConfig#userTimeoutMs()}. */
   NO_PROGRESS,
   /**
    * One of these, by a segment whose datagram exceeds 1,200 bytes: the path drops datagrams of that
@@ -14,7 +12,7 @@ public enum KcpFailure {
    * what is in flight in smaller segments.
    */
   PATH_MTU,
-  /** The peer's window was closed for {@link KcpConfig#writeStallTimeoutMs()}. */
+  /** The peer's window was closed for {@link KcpConfig#zeroWindowTimeoutMs()}. */
   WRITE_STALLED,
   /** In message mode: the peer's fragments do not count down to the end of a message. */
   PROTOCOL_VIOLATION

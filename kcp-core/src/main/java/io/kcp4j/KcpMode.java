@@ -6,8 +6,8 @@ package io.kcp4j;
  * it. kcptun's also have {@code nc=1}, no congestion control: {@link
  * io.kcp4j.congestion.CongestionControl#NONE} has to be set for that.
  *
- * <p>The least RTO applies with {@link LossDetection#COUNT}, and until the first round trip is
- * measured.
+ * <p>The least RTO applies with {@link LossDetection#FAST_RETRANSMIT}, and until the first round
+ * trip is measured.
  */
 public enum KcpMode {
   /** Interval 40 ms, RTO doubled on every timeout, at least 100 ms. */

@@ -43,7 +43,7 @@ final class Liveness {
 
   /**
    * The segment at {@code index} has been sent again. While others are acknowledged, it may well be
-   * sent often within a short time: only one that has been in flight for the whole progress timeout
+   * sent often within a short time: only one that has been in flight for the whole user timeout
    * shows that the link is dead.
    *
    * @param inFlightMs the time since its first transmission
@@ -51,7 +51,7 @@ final class Liveness {
   void retransmitted(int index, int inFlightMs) {
     int deadLink = sender.config.deadLink();
     boolean isTooOften = deadLink > 0 && sender.losses.transmissions(index) >= deadLink;
-    boolean isTooLong = inFlightMs >= sender.config.progressTimeoutMs();
+    boolean isTooLong = inFlightMs >= sender.config.userTimeoutMs();
     if (isTooOften && isTooLong && !sender.isPeerDone()) {
       fail(index, KcpFailure.DEAD_LINK);
     }
@@ -99,10 +99,10 @@ final class Liveness {
   /** When the session fails since nothing has been acknowledged, or {@link Kcp#NO_DEADLINE}. */
   long progressDeadlineUs() {
     long sinceUs = sender.losses.unacknowledged() > 0 ? progressAtUs : blockedSinceUs();
-    if (sinceUs == Kcp.NO_DEADLINE || sender.config.progressTimeoutMs() == 0) {
+    if (sinceUs == Kcp.NO_DEADLINE || sender.config.userTimeoutMs() == 0) {
       return Kcp.NO_DEADLINE;
     }
-    return sinceUs + (long) sender.config.progressTimeoutMs() * Kcp.US_PER_MS;
+    return sinceUs + (long) sender.config.userTimeoutMs() * Kcp.US_PER_MS;
   }
 
   /** Since when path challenges are unanswered. */
@@ -113,7 +113,7 @@ final class Liveness {
   private long stallOverAtUs() {
     return stall == null
         ? Kcp.NO_DEADLINE
-        : stall.overAtUs((long) sender.config.writeStallTimeoutMs() * Kcp.US_PER_MS);
+        : stall.overAtUs((long) sender.config.zeroWindowTimeoutMs() * Kcp.US_PER_MS);
   }
 
   /**

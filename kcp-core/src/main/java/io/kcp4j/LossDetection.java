@@ -7,10 +7,10 @@ public enum LossDetection {
    * and it was sent earlier by more than the reordering that was seen. Thin traffic is acknowledged
    * within 2 ms, and its lost segments are sent twice: protocol.md 3.3, 4.9 and 4.10.
    */
-  TIME,
+  RACK,
   /**
    * By count, as the reference: a segment is lost when {@link KcpConfig#fastRetransmit()}
    * acknowledgements have come for segments sent after it: protocol.md 4.4 and 4.5.
    */
-  COUNT
+  FAST_RETRANSMIT
 }

@@ -62,8 +62,8 @@ abstract class LossDetector {
   static LossDetector of(
       KcpConfig config, RttEstimator rtt, Redundancy redundancy, KcpCounters counters) {
     return switch (config.lossDetection()) {
-      case TIME -> new RackDetector(rtt, redundancy, counters);
-      case COUNT -> new SkipCountDetector(rtt);
+      case RACK -> new RackDetector(rtt, redundancy, counters);
+      case FAST_RETRANSMIT -> new SkipCountDetector(rtt);
     };
   }
 

@@ -1,7 +1,7 @@
 package io.kcp4j;
 
 /**
- * Loss detection by time, after RACK (RFC 8985), used with {@link LossDetection#TIME}, the default:
+ * Loss detection by time, after RACK (RFC 8985), used with {@link LossDetection#RACK}, the default:
  * a segment is lost when one that was sent after it has arrived, and it is overdue by more than a
  * reordering window (protocol.md 4.9). This takes the place of fast retransmit. Where no later one
  * arrives, a probe timeout replaces the retransmission timeout (4.10).

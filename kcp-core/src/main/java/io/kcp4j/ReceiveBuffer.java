@@ -104,7 +104,7 @@ abstract class ReceiveBuffer {
 
   /** Whether acknowledgements of thin traffic are timely: protocol.md 3.3. */
   private boolean isTimely() {
-    return config.lossDetection() == LossDetection.TIME;
+    return config.lossDetection() == LossDetection.RACK;
   }
 
   /** The sequence number that is next in order. */

@@ -1,10 +1,10 @@
 package io.kcp4j;
 
 /**
- * KCP's own loss detection, used with {@link LossDetection#COUNT}. A segment is lost when enough
- * segments that were sent after it have been acknowledged (fast retransmit, protocol.md 4.4), when
- * one has and nothing new may be sent (early retransmit, 4.5), or when its retransmission timeout
- * has passed (4.3).
+ * KCP's own loss detection, used with {@link LossDetection#FAST_RETRANSMIT}. A segment is lost when
+ * enough segments that were sent after it have been acknowledged (fast retransmit, protocol.md
+ * 4.4), when one has and nothing new may be sent (early retransmit, 4.5), or when its
+ * retransmission timeout has passed (4.3).
  *
  * <p>The skip counts are in {@link TransmissionOrder}.
  */

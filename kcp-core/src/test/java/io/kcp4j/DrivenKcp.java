@@ -46,7 +46,7 @@ final class DrivenKcp implements DatagramOutput {
   /** The defaults with the loss detection of the reference, and without congestion control. */
   static KcpConfig.Builder counting() {
     return KcpConfig.builder()
-        .lossDetection(LossDetection.COUNT)
+        .lossDetection(LossDetection.FAST_RETRANSMIT)
         .congestionControl(CongestionControl.NONE);
   }
 

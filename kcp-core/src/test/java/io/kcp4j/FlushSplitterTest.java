@@ -24,7 +24,7 @@ class FlushSplitterTest {
   private static KcpConfig.Builder config() {
     return KcpConfig.builder()
         .sendWindow(64)
-        .lossDetection(LossDetection.COUNT)
+        .lossDetection(LossDetection.FAST_RETRANSMIT)
         .congestionControl(CongestionControl.NONE);
   }
 

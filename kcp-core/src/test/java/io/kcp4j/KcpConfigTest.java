@@ -36,18 +36,13 @@ class KcpConfigTest {
             "fastRetransmit", 0, any, KcpConfig.Builder::fastRetransmit, KcpConfig::fastRetransmit),
         range("minRtoMs", 0, 60_000, KcpConfig.Builder::minRtoMs, KcpConfig::minRtoMs),
         range("deadLink", 0, any, KcpConfig.Builder::deadLink, KcpConfig::deadLink),
+        range("userTimeoutMs", 0, any, KcpConfig.Builder::userTimeoutMs, KcpConfig::userTimeoutMs),
         range(
-            "progressTimeoutMs",
+            "zeroWindowTimeoutMs",
             0,
             any,
-            KcpConfig.Builder::progressTimeoutMs,
-            KcpConfig::progressTimeoutMs),
-        range(
-            "writeStallTimeoutMs",
-            0,
-            any,
-            KcpConfig.Builder::writeStallTimeoutMs,
-            KcpConfig::writeStallTimeoutMs),
+            KcpConfig.Builder::zeroWindowTimeoutMs,
+            KcpConfig::zeroWindowTimeoutMs),
         range("maxFragments", 1, 255, KcpConfig.Builder::maxFragments, KcpConfig::maxFragments));
   }
 
@@ -96,8 +91,8 @@ class KcpConfigTest {
     assertEquals(2, config.fastRetransmit());
     assertTrue(config.earlyRetransmit());
     assertEquals(CongestionControl.BBR, config.congestionControl());
-    assertEquals(30_000, config.progressTimeoutMs());
-    assertEquals(60_000, config.writeStallTimeoutMs());
+    assertEquals(30_000, config.userTimeoutMs());
+    assertEquals(60_000, config.zeroWindowTimeoutMs());
     assertEquals(20, config.deadLink());
   }
 
@@ -117,8 +112,8 @@ class KcpConfigTest {
             .writeDelay(true)
             .ackNoDelay(true)
             .deadLink(6)
-            .progressTimeoutMs(7)
-            .writeStallTimeoutMs(8)
+            .userTimeoutMs(7)
+            .zeroWindowTimeoutMs(8)
             .sendQueue(9)
             .maxFragments(10)
             .build();
@@ -137,8 +132,8 @@ class KcpConfigTest {
     assertTrue(copy.writeDelay());
     assertTrue(copy.ackNoDelay());
     assertEquals(6, copy.deadLink());
-    assertEquals(7, copy.progressTimeoutMs());
-    assertEquals(8, copy.writeStallTimeoutMs());
+    assertEquals(7, copy.userTimeoutMs());
+    assertEquals(8, copy.zeroWindowTimeoutMs());
     assertEquals(9, copy.sendQueue());
     assertEquals(10, copy.maxFragments());
   }

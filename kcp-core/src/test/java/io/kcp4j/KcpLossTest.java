@@ -59,7 +59,7 @@ class KcpLossTest {
 
   @Test
   void progressResetsTheBackOffOfTheOldestSegment() {
-    DrivenKcp driven = new DrivenKcp(counting().deadLink(0).progressTimeoutMs(0));
+    DrivenKcp driven = new DrivenKcp(counting().deadLink(0).userTimeoutMs(0));
     driven.sendSegments(3);
     driven.runTo(10_000_000);
     assertTrue(driven.kcp.nextDeadline() > 10_300_000);
@@ -75,7 +75,7 @@ class KcpLossTest {
   /** A peer that had no memory for a segment did not acknowledge it. */
   @Test
   void windowUpdateResetsTheBackOffOfTheOldestSegment() {
-    DrivenKcp driven = new DrivenKcp(counting().deadLink(0).progressTimeoutMs(0));
+    DrivenKcp driven = new DrivenKcp(counting().deadLink(0).userTimeoutMs(0));
     driven.sendSegments(3);
     driven.runTo(11_000_000);
     driven.sent();
@@ -93,7 +93,7 @@ class KcpLossTest {
   /** It had had memory for some, and then not for the first one that it lacks, again and again. */
   @Test
   void eachWindowUpdateAfterASecondHasTheFirstSegmentSentAgain() {
-    DrivenKcp driven = new DrivenKcp(counting().deadLink(0).progressTimeoutMs(0));
+    DrivenKcp driven = new DrivenKcp(counting().deadLink(0).userTimeoutMs(0));
     driven.sendSegments(1);
     driven.runTo(11_000_000);
     for (int i = 0; i < 5; i++) {
@@ -196,7 +196,7 @@ class KcpLossTest {
 
   @Test
   void linkIsDeadWhenOneSegmentWasSentTooOften() {
-    DrivenKcp driven = new DrivenKcp(counting().deadLink(3).progressTimeoutMs(0));
+    DrivenKcp driven = new DrivenKcp(counting().deadLink(3).userTimeoutMs(0));
     driven.sendSegments(1);
     driven.runTo(499_999);
     assertNull(driven.kcp.failure());
@@ -209,7 +209,7 @@ class KcpLossTest {
   /** Others of a lossy link may be acknowledged meanwhile. */
   @Test
   void segmentSentTooOftenEndsNoSessionBeforeTheProgressTimeout() {
-    DrivenKcp driven = new DrivenKcp(counting().deadLink(3).progressTimeoutMs(1_000));
+    DrivenKcp driven = new DrivenKcp(counting().deadLink(3).userTimeoutMs(1_000));
     driven.sendSegments(1);
     for (long nowUs = 0; nowUs < 1_000_000; nowUs += 100_000) {
       driven.runTo(nowUs);
@@ -224,7 +224,7 @@ class KcpLossTest {
 
   @Test
   void linkIsDeadAfterTooLongWithoutProgress() {
-    DrivenKcp driven = new DrivenKcp(counting().deadLink(0).progressTimeoutMs(1000));
+    DrivenKcp driven = new DrivenKcp(counting().deadLink(0).userTimeoutMs(1000));
     driven.runTo(5_000_000);
     driven.sendSegments(2);
     driven.runTo(5_100_000);
@@ -237,7 +237,7 @@ class KcpLossTest {
 
   @Test
   void driverStallDoesNotCountAsMissingProgress() {
-    DrivenKcp driven = new DrivenKcp(counting().deadLink(0).progressTimeoutMs(1000));
+    DrivenKcp driven = new DrivenKcp(counting().deadLink(0).userTimeoutMs(1000));
     driven.sendSegments(1);
     driven.nowUs = 50_000_000; // a pause of the whole process, from the first timeout at 200 ms on
     driven.runTo(50_799_999);
@@ -248,7 +248,7 @@ class KcpLossTest {
 
   @Test
   void resolutionOfTimersDoesNotExtendTheProgressTimeout() {
-    DrivenKcp driven = new DrivenKcp(counting().deadLink(0).progressTimeoutMs(1000));
+    DrivenKcp driven = new DrivenKcp(counting().deadLink(0).userTimeoutMs(1000));
     driven.sendSegments(1);
     for (int timeout = 0; timeout < 2; timeout++) {
       driven.nowUs = driven.kcp.nextDeadline() + 999;
@@ -263,7 +263,7 @@ class KcpLossTest {
 
   @Test
   void missingProgressWithNothingInFlightIsNoFailure() {
-    DrivenKcp driven = new DrivenKcp(counting().deadLink(0).progressTimeoutMs(1000));
+    DrivenKcp driven = new DrivenKcp(counting().deadLink(0).userTimeoutMs(1000));
     driven.sendSegments(1);
     driven.peerUna = 1;
     driven.receiveBatch(driven.wins());
@@ -276,7 +276,7 @@ class KcpLossTest {
 
   @Test
   void bothChecksCanBeOff() {
-    DrivenKcp driven = new DrivenKcp(counting().deadLink(0).progressTimeoutMs(0));
+    DrivenKcp driven = new DrivenKcp(counting().deadLink(0).userTimeoutMs(0));
     driven.sendSegments(1);
     driven.runTo(10_000_000_000L);
     assertNull(driven.kcp.failure());
@@ -397,7 +397,7 @@ class KcpLossTest {
 
   /** A session whose only segment was sent at 300 us and again at 200300 us. */
   private static DrivenKcp retransmitted() {
-    DrivenKcp driven = new DrivenKcp(counting().deadLink(0).progressTimeoutMs(0));
+    DrivenKcp driven = new DrivenKcp(counting().deadLink(0).userTimeoutMs(0));
     driven.nowUs = 300;
     driven.sendSegments(1);
     driven.runTo(200_300);

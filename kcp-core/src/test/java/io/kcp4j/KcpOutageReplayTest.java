@@ -19,7 +19,7 @@ class KcpOutageReplayTest {
 
   private static final int SECOND_US = 1_000_000;
   private static final int DATAGRAMS = 10_000;
-  private static final int PROGRESS_TIMEOUT_US = 30 * SECOND_US;
+  private static final int USER_TIMEOUT_US = 30 * SECOND_US;
 
   /** The probes of an outage that has lasted so long leave once in a second. */
   private static final int BEFORE_US = 5 * SECOND_US;
@@ -178,8 +178,8 @@ class KcpOutageReplayTest {
     Recording recording = new Recording(40_000);
     long sinceUs = recording.driven.nowUs;
     recording.driven.sendSegments(3);
-    long endsAtUs = recording.endsAtUs(sinceUs + 2L * PROGRESS_TIMEOUT_US);
-    assertEquals(PROGRESS_TIMEOUT_US, (int) (endsAtUs - sinceUs), 20_000.0);
+    long endsAtUs = recording.endsAtUs(sinceUs + 2L * USER_TIMEOUT_US);
+    assertEquals(USER_TIMEOUT_US, (int) (endsAtUs - sinceUs), 20_000.0);
   }
 
   /** The one true answer does, but not its replays. */
@@ -191,7 +191,7 @@ class KcpOutageReplayTest {
     recording.datagrams.clear();
     recording.answerChallenge();
     long sinceUs = recording.driven.nowUs;
-    long endsAtUs = recording.endsAtUs(sinceUs + 2L * PROGRESS_TIMEOUT_US);
-    assertEquals(PROGRESS_TIMEOUT_US, (int) (endsAtUs - sinceUs), 20_000.0);
+    long endsAtUs = recording.endsAtUs(sinceUs + 2L * USER_TIMEOUT_US);
+    assertEquals(USER_TIMEOUT_US, (int) (endsAtUs - sinceUs), 20_000.0);
   }
 }

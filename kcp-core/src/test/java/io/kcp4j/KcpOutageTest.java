@@ -304,7 +304,7 @@ class KcpOutageTest {
   /** Twenty transmissions of a segment end a session, unless the peer can cause them. */
   @Test
   void replayedDatagramsDoNotEndASession() {
-    DrivenKcp patient = new DrivenKcp(KcpConfig.builder().progressTimeoutMs(0));
+    DrivenKcp patient = new DrivenKcp(KcpConfig.builder().userTimeoutMs(0));
     patient.sendSegments(1);
     SentSegment first = patient.sent().get(0);
     patient.runTo(RTT_US);
@@ -461,7 +461,7 @@ class KcpOutageTest {
 
   @Test
   void stopDuringAWriteStallCountsOnceHoweverManyDatagramsHaveWaited() {
-    DrivenKcp stalled = new DrivenKcp(KcpConfig.builder().writeStallTimeoutMs(30_000));
+    DrivenKcp stalled = new DrivenKcp(KcpConfig.builder().zeroWindowTimeoutMs(30_000));
     stalled.peerWnd = 0;
     stalled.receiveBatch(stalled.wins());
     stalled.sendSegments(1);

@@ -24,7 +24,7 @@ class KcpRateLimitTest {
         .intervalMs(INTERVAL_US / 1_000)
         .sendWindow(1000)
         .deadLink(0)
-        .progressTimeoutMs(0)
+        .userTimeoutMs(0)
         .rateLimit(LIMIT);
   }
 

@@ -445,7 +445,7 @@ class KcpSegmentSourceTest {
   @Test
   void failedSessionPullsNothing() {
     Source source = new Source(10);
-    DrivenKcp driven = attach(new DrivenKcp(config().deadLink(2).progressTimeoutMs(0)), source);
+    DrivenKcp driven = attach(new DrivenKcp(config().deadLink(2).userTimeoutMs(0)), source);
     driven.runTo(300_000);
     assertEquals(KcpFailure.DEAD_LINK, driven.kcp.failure());
     assertEquals(4, source.pulled);

@@ -16,7 +16,7 @@ class KcpTracerTest {
 
   /** A session whose retransmission timeout is 200 ms until the first round-trip time. */
   private final DrivenKcp driven =
-      new DrivenKcp(counting().fastRetransmit(2).sendWindow(64).deadLink(3).progressTimeoutMs(0));
+      new DrivenKcp(counting().fastRetransmit(2).sendWindow(64).deadLink(3).userTimeoutMs(0));
 
   KcpTracerTest() {
     driven.kcp.tracer(events);

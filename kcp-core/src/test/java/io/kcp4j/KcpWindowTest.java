@@ -62,7 +62,7 @@ class KcpWindowTest {
 
   @Test
   void closedWindowIsProbedAfterHalfASecondAndThenWithBackoff() {
-    DrivenKcp blocked = new DrivenKcp(counting().writeStallTimeoutMs(0));
+    DrivenKcp blocked = new DrivenKcp(counting().zeroWindowTimeoutMs(0));
     blocked.peerWnd = 0;
     blocked.receiveBatch(blocked.wins());
     blocked.runTo(10_000_000);
@@ -176,7 +176,7 @@ class KcpWindowTest {
 
   @Test
   void stalledWriteFailsAfterItsTimeout() {
-    DrivenKcp stalled = new DrivenKcp(counting().writeStallTimeoutMs(10_000));
+    DrivenKcp stalled = new DrivenKcp(counting().zeroWindowTimeoutMs(10_000));
     stalled.peerWnd = 0;
     stalled.receiveBatch(stalled.wins());
     stalled.runTo(7_000_000);
@@ -189,7 +189,7 @@ class KcpWindowTest {
 
   /** A session with 200 segments queued whose peer has just closed its window of 128. */
   private DrivenKcp closed() {
-    DrivenKcp stalled = new DrivenKcp(counting().deadLink(0).progressTimeoutMs(0).sendQueue(256));
+    DrivenKcp stalled = new DrivenKcp(counting().deadLink(0).userTimeoutMs(0).sendQueue(256));
     stalled.receiveBatch(stalled.wins());
     stalled.peerWnd = 0;
     stalled.peerUna = 1;
@@ -209,7 +209,7 @@ class KcpWindowTest {
   }
 
   @Test
-  void writeStallTimeoutIsAMinuteByDefault() {
+  void zeroWindowTimeoutIsAMinuteByDefault() {
     DrivenKcp stalled = closed();
     stalled.runTo(59_999_999);
     assertNull(stalled.kcp.failure());

@@ -20,7 +20,7 @@ class ManySessionsOutageTest {
   private static final int SECOND_US = 1_000_000;
   private static final int RTT_US = 40_000;
 
-  private static final KcpConfig CONFIG = KcpConfig.builder().progressTimeoutMs(90_000).build();
+  private static final KcpConfig CONFIG = KcpConfig.builder().userTimeoutMs(90_000).build();
 
   private final VirtualTime time = new VirtualTime();
   private final KcpContext context = KcpContext.of(new UnpooledByteBufAllocator(true, true));

@@ -52,7 +52,7 @@ public final class LaneFuzz {
           .sendWindow(64)
           .receiveWindow(64)
           .deadLink(0)
-          .progressTimeoutMs(0)
+          .userTimeoutMs(0)
           .build();
 
   private final FuzzInput input;

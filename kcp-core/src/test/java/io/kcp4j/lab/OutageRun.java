@@ -132,8 +132,8 @@ final class OutageRun {
 
   private LabHost host() {
     KcpConfig.Builder config = KcpConfig.builder();
-    if (outage.seconds * 1_000 >= KcpConfig.DEFAULT.progressTimeoutMs()) {
-      config.progressTimeoutMs(90_000);
+    if (outage.seconds * 1_000 >= KcpConfig.DEFAULT.userTimeoutMs()) {
+      config.userTimeoutMs(90_000);
     }
     return new LabHost(time, random.split(), config.build(), FecConfig.NONE);
   }

@@ -15,7 +15,10 @@ record Variant(String name, LabSide client, LabSide server) {
   static final List<Variant> ALL =
       List.of(
           both("default", turbo().build(), FecConfig.NONE),
-          both("count", turbo().lossDetection(LossDetection.COUNT).build(), FecConfig.NONE),
+          both(
+              "count",
+              turbo().lossDetection(LossDetection.FAST_RETRANSMIT).build(),
+              FecConfig.NONE),
           both("messages", turbo().delivery(Delivery.MESSAGE).build(), FecConfig.NONE),
           both("interval-40", turbo().intervalMs(40).build(), FecConfig.NONE),
           both("ack-no-delay", turbo().ackNoDelay(true).build(), FecConfig.NONE),

@@ -280,7 +280,7 @@ class BlackHoleTest {
 
   @Test
   void largerMtuOfTheUserDoesNotEndTheLimit() {
-    smallMessagesThatShareLargeDatagramsArriveInSmallerOnes(LossDetection.TIME);
+    smallMessagesThatShareLargeDatagramsArriveInSmallerOnes(LossDetection.RACK);
     client.session.reconfigure(
         client.config.toBuilder().mtuBytes(1500).sendWindow(300).build(), FecConfig.NONE);
     assertEquals(1176, client.session.kcp().mssBytes());
@@ -391,7 +391,7 @@ class BlackHoleTest {
   /** The server advertises its window of its own accord, and nothing reaches it. */
   @Test
   void windowThatWasUnderWayBeforeTheProbeIsNoAnswer() {
-    begin(large().progressTimeoutMs(60_000));
+    begin(large().userTimeoutMs(60_000));
     int[] probes = {0};
     passes =
         packet -> {

@@ -285,7 +285,7 @@ class ExtensionTest {
     open();
     client.write(10);
     exchange(200);
-    KcpConfig refused = smallMtu().toBuilder().lossDetection(LossDetection.COUNT).build();
+    KcpConfig refused = smallMtu().toBuilder().lossDetection(LossDetection.FAST_RETRANSMIT).build();
     assertThrows(
         IllegalArgumentException.class, () -> client.session.reconfigure(refused, FecConfig.NONE));
     assertFalse(client.session.isExtensionUnsupported());

@@ -82,7 +82,7 @@ class FlushProtectionTest {
         .mtuBytes(1400)
         .sendWindow(512)
         .minRtoMs(150)
-        .lossDetection(LossDetection.COUNT)
+        .lossDetection(LossDetection.FAST_RETRANSMIT)
         .congestionControl(CongestionControl.NONE);
   }
 
@@ -549,7 +549,7 @@ class FlushProtectionTest {
 
   @Test
   void spuriousRetransmissionsDoNotRaiseTheParity() {
-    openAnswered(config().lossDetection(LossDetection.TIME), FecConfig.adaptive());
+    openAnswered(config().lossDetection(LossDetection.RACK), FecConfig.adaptive());
     ticks(70, 1250);
     int ts = (int) (nowUs / MS);
     flush(1250);

@@ -84,7 +84,8 @@ class PacketLayersTest {
     client.config =
         KcpConfig.builder()
             .congestionControl(CongestionControl.NONE)
-            .lossDetection(LossDetection.COUNT) // Sends no copies, which would fill groups.
+            .lossDetection(
+                LossDetection.FAST_RETRANSMIT) // Sends no copies, which would fill groups.
             .mtuBytes(1500)
             .delivery(delivery)
             .sendWindow(4)

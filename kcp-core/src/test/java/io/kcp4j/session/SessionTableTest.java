@@ -682,7 +682,7 @@ class SessionTableTest {
 
   @Test
   void deadLinkEndsTheSession() {
-    driver.config = KcpConfig.builder().deadLink(3).progressTimeoutMs(0).build();
+    driver.config = KcpConfig.builder().deadLink(3).userTimeoutMs(0).build();
     Session session = begin(REMOTE, 1);
     session.path().validate();
     receive(REMOTE, wask(1));
@@ -695,7 +695,7 @@ class SessionTableTest {
 
   @Test
   void peerWhosePathWasNeverValidatedHasNeverAnswered() {
-    driver.config = KcpConfig.builder().deadLink(3).progressTimeoutMs(0).build();
+    driver.config = KcpConfig.builder().deadLink(3).userTimeoutMs(0).build();
     driver.trustsPeers = false;
     Session session = begin(REMOTE, 1);
     receive(REMOTE, push(1, 1));
@@ -714,7 +714,7 @@ class SessionTableTest {
 
   @Test
   void endedHandlerMayWriteToAnotherSession() {
-    driver.config = KcpConfig.builder().deadLink(2).progressTimeoutMs(0).build();
+    driver.config = KcpConfig.builder().deadLink(2).userTimeoutMs(0).build();
     Session failing = begin(REMOTE, 1);
     driver.config = KcpConfig.DEFAULT;
     Session other = begin(REMOTE, 2);

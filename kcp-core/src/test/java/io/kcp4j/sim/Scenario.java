@@ -228,14 +228,15 @@ public record Scenario(
             .sendWindow(drawWindow(random))
             .receiveWindow(drawWindow(random))
             .mtuBytes(drawMtu(random))
-            .lossDetection(random.nextBoolean() ? LossDetection.TIME : LossDetection.COUNT)
+            .lossDetection(
+                random.nextBoolean() ? LossDetection.RACK : LossDetection.FAST_RETRANSMIT)
             .earlyRetransmit(random.nextBoolean())
             .ackNoDelay(random.nextBoolean())
             .writeDelay(random.nextInt(3) == 0)
             // Partitions last long, and a third may be lost: no link is to count as dead.
             .deadLink(0)
-            .progressTimeoutMs(0)
-            .writeStallTimeoutMs(0);
+            .userTimeoutMs(0)
+            .zeroWindowTimeoutMs(0);
     if (random.nextBoolean()) {
       config.fastRetransmit(random.nextInt(6));
     }

@@ -257,7 +257,7 @@ public final class SimulatedEndpoints {
         (conv, clientSide) -> {
           if (restart.hasForgotten(conv) && !clientSide.isClosed()) {
             abandonedAtUs.putIfAbsent(conv, time.nowUs());
-            // A progress timeout would do so, which is off here: its probes are answered.
+            // A user timeout would do so, which is off here: its probes are answered.
             time.afterMs(LONG_LINGER_MS, () -> closeForgotten(conv));
           }
         });
@@ -362,7 +362,7 @@ public final class SimulatedEndpoints {
         .ackNoDelay(random.nextBoolean())
         .writeDelay(random.nextBoolean())
         .deadLink(0)
-        .progressTimeoutMs(0)
+        .userTimeoutMs(0)
         .build();
   }
 
@@ -390,7 +390,7 @@ public final class SimulatedEndpoints {
         Check.that(!isValidated || !isEvicted, "a validated session was evicted");
         evicted.add(conv);
         abandonedAtUs.put(conv, time.nowUs());
-        // Else its progress timeout would do so, which is off here: its probes are answered.
+        // Else its user timeout would do so, which is off here: its probes are answered.
         time.afterMs(LONG_LINGER_MS, () -> closeOnClient(clientsOf.get(conv), conv));
         return;
       }

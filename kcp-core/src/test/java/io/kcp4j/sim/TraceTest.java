@@ -37,7 +37,7 @@ class TraceTest {
   private static final KcpConfig RENO =
       KcpConfig.builder()
           .mode(KcpMode.FAST)
-          .lossDetection(LossDetection.COUNT)
+          .lossDetection(LossDetection.FAST_RETRANSMIT)
           .congestionControl(CongestionControl.RENO)
           .sendWindow(32)
           .receiveWindow(64)
@@ -49,7 +49,7 @@ class TraceTest {
   private static final KcpConfig FAST3 =
       KcpConfig.builder()
           .mode(KcpMode.FAST3)
-          .lossDetection(LossDetection.COUNT)
+          .lossDetection(LossDetection.FAST_RETRANSMIT)
           .congestionControl(CongestionControl.NONE)
           .sendWindow(16)
           .mtuBytes(500)

@@ -18,7 +18,7 @@ enum GameVariant {
       KcpConfig.Builder config =
           settings.config().toBuilder()
               .mode(KcpMode.NORMAL)
-              .lossDetection(LossDetection.COUNT)
+              .lossDetection(LossDetection.FAST_RETRANSMIT)
               .fastRetransmit(3)
               .earlyRetransmit(true)
               .ackNoDelay(true)
@@ -36,7 +36,7 @@ enum GameVariant {
     BootstrapSettings of(BootstrapSettings settings) {
       KcpConfig.Builder config =
           settings.config().toBuilder()
-              .lossDetection(LossDetection.COUNT)
+              .lossDetection(LossDetection.FAST_RETRANSMIT)
               .ackNoDelay(true)
               .congestionControl(CongestionControl.NONE);
       return settings.with(config.build(), FecConfig.NONE);

@@ -13,6 +13,7 @@ import io.kcp4j.crypto.PacketKey;
 import io.kcp4j.fec.FecConfig;
 import io.kcp4j.lanes.LanesConfig;
 import java.nio.file.Path;
+import java.util.Locale;
 import picocli.CommandLine.ArgGroup;
 import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.Model.CommandSpec;
@@ -69,8 +70,10 @@ final class SessionOptions {
       order = LAST,
       names = "--loss-detection",
       paramLabel = "time|count",
+      converter = LossDetectionConverter.class,
+      defaultValue = "time",
       description = "How lost segments are detected. Default: ${DEFAULT-VALUE}.")
-  private LossDetection lossDetection = LossDetection.TIME;
+  private LossDetection lossDetection;
 
   @Option(
       order = LAST,
@@ -336,6 +339,17 @@ final class SessionOptions {
       } catch (IllegalArgumentException e) {
         throw new TypeConversionException(e.getMessage());
       }
+    }
+  }
+
+  static final class LossDetectionConverter implements ITypeConverter<LossDetection> {
+    @Override
+    public LossDetection convert(String text) {
+      return switch (text.toLowerCase(Locale.ROOT)) {
+        case "time" -> LossDetection.RACK;
+        case "count" -> LossDetection.FAST_RETRANSMIT;
+        default -> throw new TypeConversionException("'" + text + "' is neither time nor count");
+      };
     }
   }
 

@@ -67,7 +67,7 @@ public abstract class KcpBenchmark {
             .congestionControl(CongestionControl.NONE)
             .maxBurst(0)
             .deadLink(0)
-            .progressTimeoutMs(0)
+            .userTimeoutMs(0)
             .build();
     MemoryBudget budget = new MemoryBudget(SERVER);
     KcpContext context = new KcpContext(ALLOCATOR, budget, new KcpCounters());

@@ -24,7 +24,10 @@ import io.netty.channel.ChannelHandler;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.EventLoopGroup;
 import java.net.InetSocketAddress;
+import java.util.Locale;
+import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.TypeConversionException;
 
 /**
  * kcp4j in its fastest mode, or with its default options. The options have the names that kcptun
@@ -55,8 +58,10 @@ final class KcpProtocol implements LoadProtocol {
 
   @Option(
       names = "--loss-detection",
+      paramLabel = "time|count",
+      converter = LossDetectionConverter.class,
       defaultValue = "time",
-      description = "How KCP detects losses: ${COMPLETION-CANDIDATES} (default: ${DEFAULT-VALUE}).")
+      description = "How KCP detects losses (default: ${DEFAULT-VALUE}).")
   private LossDetection lossDetection;
 
   @Option(
@@ -232,5 +237,16 @@ final class KcpProtocol implements LoadProtocol {
       return FecConfig.adaptive().toBuilder().maxParity(adaptiveParity).build();
     }
     return dataShards == 0 ? FecConfig.NONE : FecConfig.of(dataShards, parityShards);
+  }
+
+  static final class LossDetectionConverter implements ITypeConverter<LossDetection> {
+    @Override
+    public LossDetection convert(String text) {
+      return switch (text.toLowerCase(Locale.ROOT)) {
+        case "time" -> LossDetection.RACK;
+        case "count" -> LossDetection.FAST_RETRANSMIT;
+        default -> throw new TypeConversionException("'" + text + "' is neither time nor count");
+      };
+    }
   }
 }

@@ -72,10 +72,10 @@ public final class KcpChannelOption {
   /** In transmissions; see {@link KcpConfig#deadLink()}. */
   public static final ChannelOption<Integer> DEAD_LINK = option("DEAD_LINK");
 
-  /** In milliseconds; see {@link KcpConfig#progressTimeoutMs()}. */
-  public static final ChannelOption<Integer> PROGRESS_TIMEOUT = option("PROGRESS_TIMEOUT");
+  /** In milliseconds; see {@link KcpConfig#userTimeoutMs()}. */
+  public static final ChannelOption<Integer> USER_TIMEOUT = option("USER_TIMEOUT");
 
-  /** In milliseconds; see {@link KcpConfig#writeStallTimeoutMs()}. */
+  /** In milliseconds; see {@link KcpConfig#zeroWindowTimeoutMs()}. */
   public static final ChannelOption<Integer> WRITE_STALL_TIMEOUT = option("WRITE_STALL_TIMEOUT");
 
   /** In segments; see {@link KcpConfig#sendQueue()}. */

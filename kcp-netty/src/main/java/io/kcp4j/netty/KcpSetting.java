@@ -86,14 +86,14 @@ record KcpSetting<T>(Function<KcpConfig, T> get, BiFunction<KcpConfig, T, KcpCon
     add(all, KcpChannelOption.DEAD_LINK, KcpConfig::deadLink, KcpConfig.Builder::deadLink);
     add(
         all,
-        KcpChannelOption.PROGRESS_TIMEOUT,
-        KcpConfig::progressTimeoutMs,
-        KcpConfig.Builder::progressTimeoutMs);
+        KcpChannelOption.USER_TIMEOUT,
+        KcpConfig::userTimeoutMs,
+        KcpConfig.Builder::userTimeoutMs);
     add(
         all,
         KcpChannelOption.WRITE_STALL_TIMEOUT,
-        KcpConfig::writeStallTimeoutMs,
-        KcpConfig.Builder::writeStallTimeoutMs);
+        KcpConfig::zeroWindowTimeoutMs,
+        KcpConfig.Builder::zeroWindowTimeoutMs);
     add(all, KcpChannelOption.SEND_QUEUE, KcpConfig::sendQueue, KcpConfig.Builder::sendQueue);
     add(
         all,

@@ -188,7 +188,7 @@ class CloseTest {
       fixture
           .serverBootstrap
           .childOption(KcpChannelOption.LINGER, 200)
-          .childOption(KcpChannelOption.PROGRESS_TIMEOUT, 0)
+          .childOption(KcpChannelOption.USER_TIMEOUT, 0)
           .childOption(KcpChannelOption.DEAD_LINK, 0)
           .childOption(KcpChannelOption.KEEP_ALIVE_INTERVAL, 0);
       KcpServerChannel server =
@@ -215,7 +215,7 @@ class CloseTest {
   void closeOfAHandlerThatIsToldOfTheEndSucceeds(TransportUnderTest transport) throws Exception {
     try (Fixture fixture = new Fixture(transport);
         UnresponsivePeer unresponsive = new UnresponsivePeer()) {
-      fixture.bootstrap.option(KcpChannelOption.PROGRESS_TIMEOUT, 200);
+      fixture.bootstrap.option(KcpChannelOption.USER_TIMEOUT, 200);
       List<ChannelFuture> closes = new CopyOnWriteArrayList<>();
       KcpChannel client =
           fixture.connectTo(
@@ -243,7 +243,7 @@ class CloseTest {
     try (Fixture fixture = new Fixture(transport);
         UnresponsivePeer unresponsive = new UnresponsivePeer()) {
       fixture.bootstrap.option(KcpChannelOption.LINGER, 0);
-      fixture.bootstrap.option(KcpChannelOption.PROGRESS_TIMEOUT, 0);
+      fixture.bootstrap.option(KcpChannelOption.USER_TIMEOUT, 0);
       fixture.bootstrap.option(KcpChannelOption.DEAD_LINK, 0);
       KcpChannel client = fixture.connectTo(unresponsive.address(), new Recorder());
       client.writeAndFlush(Unpooled.wrappedBuffer(DATA));
@@ -324,7 +324,7 @@ class CloseTest {
     try (Fixture fixture = new Fixture(transport);
         UnresponsivePeer unresponsive = new UnresponsivePeer()) {
       fixture.bootstrap.option(KcpChannelOption.DEAD_LINK, 2);
-      fixture.bootstrap.option(KcpChannelOption.PROGRESS_TIMEOUT, 0);
+      fixture.bootstrap.option(KcpChannelOption.USER_TIMEOUT, 0);
       Recorder recorder = new Recorder();
       KcpChannel client = fixture.connectTo(unresponsive.address(), recorder);
 

@@ -95,7 +95,7 @@ class LivenessTest {
     try (Fixture fixture = new Fixture(transport)) {
       fixture.serverBootstrap.option(KcpServerChannelOption.MAX_DATAGRAM, 1300);
       fixture.bootstrap.option(KcpChannelOption.MTU, 1400);
-      fixture.bootstrap.option(KcpChannelOption.PROGRESS_TIMEOUT, 1000);
+      fixture.bootstrap.option(KcpChannelOption.USER_TIMEOUT, 1000);
       fixture.serve(Echo::new);
       Recorder recorder = new Recorder();
       KcpChannel client = fixture.connect(recorder);

@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Test;
 /** Clients of ports at which nobody listens: protocol.md 7.8. */
 class PortUnreachableTest {
 
-  /** Half a second, and what a busy machine may add; the progress timeout is 30 s. */
+  /** Half a second, and what a busy machine may add; the user timeout is 30 s. */
   private static final int MOST_CONNECT_MS = 10_000;
 
   /** Five seconds and the same. */

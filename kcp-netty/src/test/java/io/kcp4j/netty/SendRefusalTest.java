@@ -28,7 +28,7 @@ class SendRefusalTest {
     try (Fixture fixture = new Fixture(transport);
         RecordedLog log = new RecordedLog()) {
       fixture.bootstrap.option(ChannelOption.SO_BROADCAST, true);
-      fixture.bootstrap.option(KcpChannelOption.PROGRESS_TIMEOUT, 500);
+      fixture.bootstrap.option(KcpChannelOption.USER_TIMEOUT, 500);
       Recorder recorder = new Recorder();
       KcpChannel client = fixture.connectTo(new InetSocketAddress("255.255.255.255", 9), recorder);
       client.config().setOption(ChannelOption.SO_BROADCAST, false);

@@ -312,7 +312,7 @@ final class TunnelOptions {
             .rateLimit(checked("--ratelimit", rateLimit, 0, Integer.MAX_VALUE));
     if (smuxVersion == 1) {
       // A connection that is not read stops its session, and may be read again at any time.
-      config.writeStallTimeoutMs(0);
+      config.zeroWindowTimeoutMs(0);
     }
     setMode(config);
     if (congestionControl != null) {
