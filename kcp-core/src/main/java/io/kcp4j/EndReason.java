@@ -45,7 +45,7 @@ public enum EndReason {
   PORT_UNREACHABLE,
   /**
    * This side was closing the session, and the peer has not acknowledged everything: it was
-   * unresponsive for {@code LINGER}, it took longer than {@code LINGER_MAX}, or other sessions
+   * unresponsive for {@code lingerMs}, it took longer than {@code lingerMaxMs}, or other sessions
    * waited for memory and this one delivered its data more slowly than others that were closing.
    */
   CLOSE_TIMEOUT,

@@ -50,6 +50,12 @@ public final class KcpConfig {
   /** The hard limit on fragments, kcp-go's: the header counts them down from 254 in its 8 bits. */
   public static final int MAX_FRAGMENTS = 255;
 
+  /**
+   * At a loss of 10 % each way a probe stays unanswered with a probability of 0.19. All of these do
+   * so once in 110,000 intervals; of three probes it would be once in 150.
+   */
+  private static final int DEFAULT_KEEP_ALIVE_PROBES = 7;
+
   /** The default configuration. */
   public static final KcpConfig DEFAULT = new Builder().build();
 
@@ -73,6 +79,14 @@ public final class KcpConfig {
   private final int maxFragments;
   private final int rateLimit;
   private final int maxBurst;
+  private final int idleTimeoutMs;
+  private final int keepAliveIntervalMs;
+  private final int keepAliveProbeIntervalMs;
+  private final int keepAliveProbes;
+  private final int lingerMs;
+  private final int lingerMaxMs;
+  private final int datagramQueue;
+  private final boolean extension;
 
   private KcpConfig(Builder builder) {
     delivery = builder.delivery;
@@ -95,6 +109,14 @@ public final class KcpConfig {
     maxFragments = builder.maxFragments;
     rateLimit = builder.rateLimit;
     maxBurst = builder.maxBurst;
+    idleTimeoutMs = builder.idleTimeoutMs;
+    keepAliveIntervalMs = builder.keepAliveIntervalMs;
+    keepAliveProbeIntervalMs = builder.keepAliveProbeIntervalMs;
+    keepAliveProbes = builder.keepAliveProbes;
+    lingerMs = builder.lingerMs;
+    lingerMaxMs = builder.lingerMaxMs;
+    datagramQueue = builder.datagramQueue;
+    extension = builder.extension;
   }
 
   /** Stream or messages. Both sides must agree. Default {@link Delivery#STREAM}. */
@@ -273,6 +295,77 @@ public final class KcpConfig {
     return maxBurst;
   }
 
+  /**
+   * The time without payload in either direction after which the session ends, in milliseconds.
+   * Unreliable datagrams are payload. 0, the default, means never.
+   */
+  public int idleTimeoutMs() {
+    return idleTimeoutMs;
+  }
+
+  /**
+   * The time without any datagram from the peer after which a keep-alive probe is sent, in
+   * milliseconds, default 60000. If {@link #keepAliveProbes()} in a row stay unanswered, the
+   * session ends. If more than 30,000 sessions of one socket receive nothing, peers that have
+   * answered a probe before may be probed after up to four times this interval. 0 means never.
+   */
+  public int keepAliveIntervalMs() {
+    return keepAliveIntervalMs;
+  }
+
+  /**
+   * The time for which the answer to the first keep-alive probe is awaited, in milliseconds, at
+   * least 1, default 1000; to each further probe it is awaited half as long again, though never for
+   * longer than {@link #keepAliveIntervalMs()}. A peer that answers neither a probe nor data for
+   * this time is unresponsive. Probes have a resolution of a second.
+   */
+  public int keepAliveProbeIntervalMs() {
+    return keepAliveProbeIntervalMs;
+  }
+
+  /**
+   * How many keep-alive probes in a row have to stay unanswered for the session to end, at least 1,
+   * default {@value #DEFAULT_KEEP_ALIVE_PROBES}: over about half a minute with the default of
+   * {@link #keepAliveProbeIntervalMs()}.
+   */
+  public int keepAliveProbes() {
+    return keepAliveProbes;
+  }
+
+  /**
+   * How long a peer may be unresponsive while a session that closes waits until the peer has
+   * acknowledged everything, in milliseconds, default 3000. 0 closes at once.
+   */
+  public int lingerMs() {
+    return lingerMs;
+  }
+
+  /**
+   * How long a session that closes waits at most for a peer that answers, in milliseconds, at least
+   * 1, default 300000. {@link #zeroWindowTimeoutMs()} ends the wait for a peer that reads nothing.
+   */
+  public int lingerMaxMs() {
+    return lingerMaxMs;
+  }
+
+  /**
+   * The most unreliable datagrams that may wait to be read, and the most that may wait to be sent;
+   * beyond that the oldest is dropped. With 0, the default, none can be sent, and those that arrive
+   * are dropped.
+   */
+  public int datagramQueue() {
+    return datagramQueue;
+  }
+
+  /**
+   * Whether the session uses kcp4j's extension of KCP with a peer that has it: protocol.md 13.
+   * Default true. A client offers it, which kcp-go and C KCP skip; set it to false where the peer
+   * is an implementation that refuses payload in a WINS segment.
+   */
+  public boolean extension() {
+    return extension;
+  }
+
   /** The most fragments of a message that can be received: all of them must fit the window. */
   int receivedFragments() {
     return Math.min(maxFragments, receiveWindow);
@@ -281,9 +374,9 @@ public final class KcpConfig {
   /**
    * Checks whether a session with these settings may change to others.
    *
-   * @throws IllegalArgumentException if the delivery or the loss detection would change, or in
-   *     message mode the receive window or the limit on fragments would shrink: an incomplete
-   *     message could never end
+   * @throws IllegalArgumentException if the delivery, the loss detection or the use of the
+   *     extension would change, or in message mode the receive window or the limit on fragments
+   *     would shrink: an incomplete message could never end
    */
   public void checkSuccessor(KcpConfig next) {
     if (next.delivery != delivery) {
@@ -293,6 +386,10 @@ public final class KcpConfig {
     if (next.lossDetection != lossDetection) {
       throw new IllegalArgumentException(
           "lossDetection: " + next.lossDetection + " (expected: " + lossDetection + " as before)");
+    }
+    if (next.extension != extension) {
+      throw new IllegalArgumentException(
+          "extension: " + next.extension + " (expected: " + extension + " as before)");
     }
     if (delivery == Delivery.MESSAGE && next.receivedFragments() < receivedFragments()) {
       throw new IllegalArgumentException(
@@ -351,6 +448,14 @@ public final class KcpConfig {
     builder.maxFragments = maxFragments;
     builder.rateLimit = rateLimit;
     builder.maxBurst = maxBurst;
+    builder.idleTimeoutMs = idleTimeoutMs;
+    builder.keepAliveIntervalMs = keepAliveIntervalMs;
+    builder.keepAliveProbeIntervalMs = keepAliveProbeIntervalMs;
+    builder.keepAliveProbes = keepAliveProbes;
+    builder.lingerMs = lingerMs;
+    builder.lingerMaxMs = lingerMaxMs;
+    builder.datagramQueue = datagramQueue;
+    builder.extension = extension;
     return builder;
   }
 
@@ -380,6 +485,14 @@ public final class KcpConfig {
     private int maxFragments = DEFAULT_MAX_FRAGMENTS;
     private int rateLimit;
     private int maxBurst = DEFAULT_MAX_BURST;
+    private int idleTimeoutMs;
+    private int keepAliveIntervalMs = 60_000;
+    private int keepAliveProbeIntervalMs = 1_000;
+    private int keepAliveProbes = DEFAULT_KEEP_ALIVE_PROBES;
+    private int lingerMs = 3_000;
+    private int lingerMaxMs = 300_000;
+    private int datagramQueue;
+    private boolean extension = true;
 
     private Builder() {}
 
@@ -508,6 +621,54 @@ public final class KcpConfig {
     /** See {@link KcpConfig#maxBurst()}. */
     public Builder maxBurst(int datagrams) {
       maxBurst = checkRange("maxBurst", datagrams, 0, MAX_WINDOW);
+      return this;
+    }
+
+    /** See {@link KcpConfig#idleTimeoutMs()}. */
+    public Builder idleTimeoutMs(int ms) {
+      idleTimeoutMs = checkRange("idleTimeoutMs", ms, 0, Integer.MAX_VALUE);
+      return this;
+    }
+
+    /** See {@link KcpConfig#keepAliveIntervalMs()}. */
+    public Builder keepAliveIntervalMs(int ms) {
+      keepAliveIntervalMs = checkRange("keepAliveIntervalMs", ms, 0, Integer.MAX_VALUE);
+      return this;
+    }
+
+    /** See {@link KcpConfig#keepAliveProbeIntervalMs()}. */
+    public Builder keepAliveProbeIntervalMs(int ms) {
+      keepAliveProbeIntervalMs = checkRange("keepAliveProbeIntervalMs", ms, 1, Integer.MAX_VALUE);
+      return this;
+    }
+
+    /** See {@link KcpConfig#keepAliveProbes()}. */
+    public Builder keepAliveProbes(int probes) {
+      keepAliveProbes = checkRange("keepAliveProbes", probes, 1, Integer.MAX_VALUE);
+      return this;
+    }
+
+    /** See {@link KcpConfig#lingerMs()}. */
+    public Builder lingerMs(int ms) {
+      lingerMs = checkRange("lingerMs", ms, 0, Integer.MAX_VALUE);
+      return this;
+    }
+
+    /** See {@link KcpConfig#lingerMaxMs()}. */
+    public Builder lingerMaxMs(int ms) {
+      lingerMaxMs = checkRange("lingerMaxMs", ms, 1, Integer.MAX_VALUE);
+      return this;
+    }
+
+    /** See {@link KcpConfig#datagramQueue()}. */
+    public Builder datagramQueue(int datagrams) {
+      datagramQueue = checkRange("datagramQueue", datagrams, 0, Integer.MAX_VALUE);
+      return this;
+    }
+
+    /** See {@link KcpConfig#extension()}. */
+    public Builder extension(boolean extension) {
+      this.extension = extension;
       return this;
     }
 

@@ -1,11 +1,14 @@
 package io.kcp4j;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertNotSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kcp4j.congestion.CongestionControl;
+import java.lang.reflect.Method;
+import java.lang.reflect.Modifier;
 import java.util.function.BiFunction;
 import java.util.function.ToIntFunction;
 import java.util.stream.Stream;
@@ -43,7 +46,31 @@ class KcpConfigTest {
             any,
             KcpConfig.Builder::zeroWindowTimeoutMs,
             KcpConfig::zeroWindowTimeoutMs),
-        range("maxFragments", 1, 255, KcpConfig.Builder::maxFragments, KcpConfig::maxFragments));
+        range("maxFragments", 1, 255, KcpConfig.Builder::maxFragments, KcpConfig::maxFragments),
+        range("rateLimit", 0, any, KcpConfig.Builder::rateLimit, KcpConfig::rateLimit),
+        range("maxBurst", 0, 65535, KcpConfig.Builder::maxBurst, KcpConfig::maxBurst),
+        range("idleTimeoutMs", 0, any, KcpConfig.Builder::idleTimeoutMs, KcpConfig::idleTimeoutMs),
+        range(
+            "keepAliveIntervalMs",
+            0,
+            any,
+            KcpConfig.Builder::keepAliveIntervalMs,
+            KcpConfig::keepAliveIntervalMs),
+        range(
+            "keepAliveProbeIntervalMs",
+            1,
+            any,
+            KcpConfig.Builder::keepAliveProbeIntervalMs,
+            KcpConfig::keepAliveProbeIntervalMs),
+        range(
+            "keepAliveProbes",
+            1,
+            any,
+            KcpConfig.Builder::keepAliveProbes,
+            KcpConfig::keepAliveProbes),
+        range("lingerMs", 0, any, KcpConfig.Builder::lingerMs, KcpConfig::lingerMs),
+        range("lingerMaxMs", 1, any, KcpConfig.Builder::lingerMaxMs, KcpConfig::lingerMaxMs),
+        range("datagramQueue", 0, any, KcpConfig.Builder::datagramQueue, KcpConfig::datagramQueue));
   }
 
   @ParameterizedTest(name = "{0}")
@@ -97,7 +124,7 @@ class KcpConfigTest {
   }
 
   @Test
-  void builderStartsFromTheSettingsThatItCameFrom() {
+  void builderStartsFromTheSettingsThatItCameFrom() throws ReflectiveOperationException {
     KcpConfig config =
         KcpConfig.builder()
             .delivery(Delivery.MESSAGE)
@@ -105,6 +132,7 @@ class KcpConfigTest {
             .receiveWindow(2)
             .mtuBytes(503)
             .mode(KcpMode.NORMAL)
+            .lossDetection(LossDetection.FAST_RETRANSMIT)
             .fastRetransmit(4)
             .earlyRetransmit(false)
             .congestionControl(CongestionControl.RENO)
@@ -116,25 +144,30 @@ class KcpConfigTest {
             .zeroWindowTimeoutMs(8)
             .sendQueue(9)
             .maxFragments(10)
+            .rateLimit(11)
+            .maxBurst(12)
+            .idleTimeoutMs(13)
+            .keepAliveIntervalMs(14)
+            .keepAliveProbeIntervalMs(15)
+            .keepAliveProbes(16)
+            .lingerMs(17)
+            .lingerMaxMs(18)
+            .datagramQueue(19)
+            .extension(false)
             .build();
     KcpConfig copy = config.toBuilder().build();
     assertNotSame(config, copy);
-    assertEquals(Delivery.MESSAGE, copy.delivery());
-    assertEquals(1, copy.sendWindow());
-    assertEquals(2, copy.receiveWindow());
-    assertEquals(503, copy.mtuBytes());
-    assertEquals(KcpMode.NORMAL.noDelay(), copy.noDelay());
-    assertEquals(40, copy.intervalMs());
-    assertEquals(4, copy.fastRetransmit());
-    assertEquals(false, copy.earlyRetransmit());
-    assertEquals(CongestionControl.RENO, copy.congestionControl());
-    assertEquals(5, copy.minRtoMs());
-    assertTrue(copy.writeDelay());
-    assertTrue(copy.ackNoDelay());
-    assertEquals(6, copy.deadLink());
-    assertEquals(7, copy.userTimeoutMs());
-    assertEquals(8, copy.zeroWindowTimeoutMs());
-    assertEquals(9, copy.sendQueue());
-    assertEquals(10, copy.maxFragments());
+    for (Method getter : KcpConfig.class.getDeclaredMethods()) {
+      boolean isSetting =
+          Modifier.isPublic(getter.getModifiers())
+              && !Modifier.isStatic(getter.getModifiers())
+              && getter.getParameterCount() == 0
+              && !getter.getName().equals("toBuilder");
+      if (isSetting) {
+        Object value = getter.invoke(config);
+        assertNotEquals(getter.invoke(KcpConfig.DEFAULT), value, getter.getName());
+        assertEquals(value, getter.invoke(copy), getter.getName());
+      }
+    }
   }
 }

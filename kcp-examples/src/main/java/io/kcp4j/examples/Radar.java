@@ -1,5 +1,6 @@
 package io.kcp4j.examples;
 
+import io.kcp4j.KcpConfig;
 import io.kcp4j.crypto.CipherAlgorithm;
 import io.kcp4j.crypto.KeyRing;
 import io.kcp4j.crypto.PacketKey;
@@ -59,12 +60,13 @@ public final class Radar {
 
   private static void configure(ServerBootstrap server, Bootstrap client, String passphrase) {
     KeyRing keys = KeyRing.of(PacketKey.ofPassphrase(CipherAlgorithm.AES_128_GCM, passphrase));
+    KcpConfig config = KcpConfig.builder().datagramQueue(POSITIONS).build();
+    server.childOption(KcpChannelOption.CONFIG, config);
+    client.option(KcpChannelOption.CONFIG, config);
     server.option(KcpServerChannelOption.KEY_RING, keys);
     server.childOption(KcpChannelOption.FEC, FecConfig.of(10, 3));
     client.option(KcpChannelOption.KEY_RING, keys);
     client.option(KcpChannelOption.FEC, FecConfig.of(10, 3));
-    server.childOption(KcpChannelOption.UNRELIABLE_QUEUE, POSITIONS);
-    client.option(KcpChannelOption.UNRELIABLE_QUEUE, POSITIONS);
   }
 
   /** Answers each client that sends a request, and then sends the positions of the ship. */

@@ -98,7 +98,7 @@ final class ChannelClosure extends DuplexClosure {
   }
 
   private Ending endingWithoutWait() {
-    if (!channel.isActive() || channel.config().lingerMs() == 0) {
+    if (!channel.isActive() || channel.config().kcp().lingerMs() == 0) {
       return Ending.ABORTED;
     }
     hasMore = !isQueued();
@@ -117,7 +117,7 @@ final class ChannelClosure extends DuplexClosure {
   @Override
   protected boolean hasToLinger() {
     return channel.isActive()
-        && channel.config().lingerMs() > 0
+        && channel.config().kcp().lingerMs() > 0
         && channel.endpoint().isOpen()
         && session().kcp().failure() == null
         && !session().hasPeerClosed()

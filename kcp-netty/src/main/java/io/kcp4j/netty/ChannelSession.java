@@ -97,7 +97,7 @@ final class ChannelSession {
       kcp.tracer(channel.config().tracer().create(remote, conv));
       if (kcp.config().delivery() == Delivery.LANES) {
         lanes = new KcpLanes(channel, openLanes());
-      } else if (channel.config().isExtension()) {
+      } else if (kcp.config().extension()) {
         extend();
       }
       applyConfig();
@@ -173,7 +173,7 @@ final class ChannelSession {
 
   /** The channel's configuration has changed. From any thread. */
   void configChanged() {
-    if (session == null) {
+    if (session == null || !channel.isOpen()) {
       return;
     }
     if (channel.eventLoop().inEventLoop()) {
@@ -208,11 +208,11 @@ final class ChannelSession {
       open(session.remote(), session.conv());
       return;
     }
-    session.keepAliveIntervalMs(config.keepAliveIntervalMs());
-    session.keepAliveProbeIntervalMs(config.keepAliveProbeIntervalMs());
-    session.keepAliveProbes(config.keepAliveProbes());
-    session.idleTimeoutMs(config.idleTimeoutMs());
-    session.unreliableLimit(config.unreliableQueue());
+    session.keepAliveIntervalMs(settings.keepAliveIntervalMs());
+    session.keepAliveProbeIntervalMs(settings.keepAliveProbeIntervalMs());
+    session.keepAliveProbes(settings.keepAliveProbes());
+    session.idleTimeoutMs(settings.idleTimeoutMs());
+    session.unreliableLimit(settings.datagramQueue());
     if (session.kcp().config() != settings || session.fecConfig() != config.fec()) {
       applySettings(settings, config.fec());
     }
@@ -257,7 +257,7 @@ final class ChannelSession {
 
   /** Waits for the peer until the channel closes or the session ends. */
   void linger() {
-    KcpChannelConfig config = channel.config();
+    KcpConfig config = channel.config().kcp();
     channel.endpoint().linger(session, config.lingerMs(), config.lingerMaxMs());
   }
 

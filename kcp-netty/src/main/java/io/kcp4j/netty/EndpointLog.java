@@ -175,7 +175,7 @@ final class EndpointLog {
   void lanesUnsupported(InetSocketAddress remote, long nowUs) {
     if (unsupportedLanes.tryAcquire(nowUs)) {
       logger.info(
-          "{} {} has no lanes: DELIVERY LANES needs a kcp4j client with LANES and EXTENSION",
+          "{} {} has no lanes: DELIVERY LANES needs a kcp4j client with LANES and the extension",
           socket,
           remote);
     }

@@ -48,8 +48,8 @@ import java.util.concurrent.RejectedExecutionException;
  * exceptions that its handlers do not take are not logged: the peer's address may be forged.
  *
  * <p>KCP has no close notification. A peer that has kcp4j's extension is told of the end all the
- * same, see {@link KcpChannelOption#EXTENSION}. Its channel then ends as one of TCP does: it closes
- * or, with {@code ALLOW_HALF_CLOSURE}, fires {@link
+ * same, see {@link io.kcp4j.KcpConfig#extension()}. Its channel then ends as one of TCP does: it
+ * closes or, with {@code ALLOW_HALF_CLOSURE}, fires {@link
  * io.netty.channel.socket.ChannelInputShutdownEvent}, when everything before has been read. A read
  * takes that event as it takes input: while {@code autoRead} is off, the event waits for {@code
  * read()}, as on Netty's NIO sockets. Half-close works in the same way. {@link #abort}, and {@code
@@ -152,7 +152,7 @@ public final class KcpChannel extends AbstractChannel implements DuplexChannel {
 
   /**
    * The largest {@link UnreliableDatagram} that can be sent, in bytes of payload. 0 if none can,
-   * because {@link KcpChannelOption#UNRELIABLE_QUEUE} is not set, or the peer does not have the
+   * because {@link io.kcp4j.KcpConfig#datagramQueue()} is 0, or the peer does not have the
    * extension and FEC is off. From any thread.
    */
   public int maxUnreliableBytes() {
@@ -298,7 +298,7 @@ public final class KcpChannel extends AbstractChannel implements DuplexChannel {
       case DELIVERY_MISMATCHED -> session.deliveryMismatch();
       case RESET, REFUSED -> String.valueOf(session.peerReason());
       case LANES_UNSUPPORTED ->
-          "DELIVERY is LANES here, which needs a kcp4j peer with LANES and EXTENSION";
+          "DELIVERY is LANES here, which needs a kcp4j peer with LANES and the extension";
       default -> session.kcp().lossDetail();
     };
   }
@@ -557,7 +557,7 @@ public final class KcpChannel extends AbstractChannel implements DuplexChannel {
   /**
    * Tells the peer that nothing follows what has been written. The future succeeds when all of that
    * is in the session's send queue. It fails with {@link UnsupportedOperationException} if the peer
-   * is known not to have the extension; see {@link KcpChannelOption#EXTENSION}.
+   * is known not to have the extension; see {@link io.kcp4j.KcpConfig#extension()}.
    */
   @Override
   public ChannelFuture shutdownOutput() {

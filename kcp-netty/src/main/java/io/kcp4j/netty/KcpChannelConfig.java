@@ -21,11 +21,7 @@ import java.util.Map;
  */
 public final class KcpChannelConfig extends DefaultChannelConfig {
 
-  private static final int DEFAULT_LINGER_MS = 3_000;
-
   private static final int MAX_LINGER_S = Integer.MAX_VALUE / 1000;
-
-  private static final int DEFAULT_LINGER_MAX_MS = 300_000;
 
   private static final int READ_BYTES = 64 * 1024;
 
@@ -33,45 +29,16 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
       new OptionTable<KcpChannelConfig>()
           .add(KcpChannelOption.CONV, KcpChannelConfig::conv, KcpChannelConfig::setConv)
           .add(
-              KcpChannelOption.IDLE_TIMEOUT,
-              KcpChannelConfig::idleTimeoutMs,
-              KcpChannelConfig::setIdleTimeoutMs)
-          .add(
-              KcpChannelOption.KEEP_ALIVE_INTERVAL,
-              KcpChannelConfig::keepAliveIntervalMs,
-              KcpChannelConfig::setKeepAliveIntervalMs)
-          .add(
-              KcpChannelOption.KEEP_ALIVE_PROBE_INTERVAL,
-              KcpChannelConfig::keepAliveProbeIntervalMs,
-              KcpChannelConfig::setKeepAliveProbeIntervalMs)
-          .add(
-              KcpChannelOption.KEEP_ALIVE_PROBES,
-              KcpChannelConfig::keepAliveProbes,
-              KcpChannelConfig::setKeepAliveProbes)
-          .add(
               KcpChannelOption.END_ON_PORT_UNREACHABLE,
               KcpChannelConfig::endOnPortUnreachable,
               KcpChannelConfig::setEndOnPortUnreachable)
-          .add(KcpChannelOption.LINGER, KcpChannelConfig::lingerMs, KcpChannelConfig::setLingerMs)
-          .add(
-              KcpChannelOption.LINGER_MAX,
-              KcpChannelConfig::lingerMaxMs,
-              KcpChannelConfig::setLingerMaxMs)
           .add(
               KcpChannelOption.CONNECT_PROBE,
               KcpChannelConfig::isConnectProbe,
               (config, value) -> config.connectProbe = value)
           .add(KcpChannelOption.KEY_RING, KcpChannelConfig::keyRing, KcpChannelConfig::setKeyRing)
           .add(KcpChannelOption.FEC, KcpChannelConfig::fec, KcpChannelConfig::setFec)
-          .add(
-              KcpChannelOption.UNRELIABLE_QUEUE,
-              KcpChannelConfig::unreliableQueue,
-              KcpChannelConfig::setUnreliableQueue)
           .add(KcpChannelOption.LANES, KcpChannelConfig::lanes, KcpChannelConfig::setLanes)
-          .add(
-              KcpChannelOption.EXTENSION,
-              KcpChannelConfig::isExtension,
-              (config, value) -> config.extension = value)
           .add(
               ChannelOption.ALLOW_HALF_CLOSURE,
               KcpChannelConfig::isAllowHalfClosure,
@@ -81,7 +48,7 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
               KcpChannelConfig::tracer,
               (config, value) -> config.tracer = value)
           .addOfTcp(ChannelOption.TCP_NODELAY, config -> true)
-          .addOfTcp(ChannelOption.SO_KEEPALIVE, config -> config.keepAliveIntervalMs > 0)
+          .addOfTcp(ChannelOption.SO_KEEPALIVE, config -> config.kcp.keepAliveIntervalMs() > 0)
           .addOfTcp(
               ChannelOption.SO_LINGER, KcpChannelConfig::lingerS, KcpChannelConfig::setLingerS);
 
@@ -92,19 +59,11 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
 
   private volatile KcpConfig kcp = KcpConfig.DEFAULT;
   private volatile int conv;
-  private volatile int idleTimeoutMs;
-  private volatile int keepAliveIntervalMs = Session.DEFAULT_KEEP_ALIVE_INTERVAL_MS;
-  private volatile int keepAliveProbeIntervalMs = Session.DEFAULT_KEEP_ALIVE_PROBE_INTERVAL_MS;
-  private volatile int keepAliveProbes = Session.DEFAULT_KEEP_ALIVE_PROBES;
   private volatile PortUnreachable endOnPortUnreachable = PortUnreachable.PROBE;
-  private volatile int lingerMs = DEFAULT_LINGER_MS;
-  private volatile int lingerMaxMs = DEFAULT_LINGER_MAX_MS;
   private volatile boolean connectProbe;
   private volatile KeyRing keyRing = KeyRing.NONE;
   private volatile FecConfig fec = FecConfig.NONE;
-  private volatile int unreliableQueue;
   private volatile KcpTracerFactory tracer = KcpTracerFactory.NONE;
-  private volatile boolean extension = true;
   private volatile boolean allowHalfClosure;
   private volatile LanesConfig lanes = LanesConfig.DEFAULT;
 
@@ -131,7 +90,7 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
     setAllocator(PooledByteBufAllocator.DEFAULT);
   }
 
-  /** The settings of the ARQ. */
+  /** The settings of the session. */
   public KcpConfig kcp() {
     return kcp;
   }
@@ -140,32 +99,8 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
     return conv;
   }
 
-  int idleTimeoutMs() {
-    return idleTimeoutMs;
-  }
-
-  int keepAliveIntervalMs() {
-    return keepAliveIntervalMs;
-  }
-
-  int keepAliveProbeIntervalMs() {
-    return keepAliveProbeIntervalMs;
-  }
-
-  int keepAliveProbes() {
-    return keepAliveProbes;
-  }
-
   PortUnreachable endOnPortUnreachable() {
     return endOnPortUnreachable;
-  }
-
-  int lingerMs() {
-    return lingerMs;
-  }
-
-  int lingerMaxMs() {
-    return lingerMaxMs;
   }
 
   boolean isConnectProbe() {
@@ -183,10 +118,6 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
     return fec;
   }
 
-  int unreliableQueue() {
-    return unreliableQueue;
-  }
-
   /** The settings of lanes. */
   public LanesConfig lanes() {
     return lanes;
@@ -194,10 +125,6 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
 
   KcpTracerFactory tracer() {
     return tracer;
-  }
-
-  boolean isExtension() {
-    return extension;
   }
 
   /** {@link ChannelOption#ALLOW_HALF_CLOSURE}. */
@@ -227,33 +154,10 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
     }
   }
 
-  private void setIdleTimeoutMs(int ms) {
-    idleTimeoutMs = checkMs(KcpChannelOption.IDLE_TIMEOUT, ms);
-    kcpChannel.session().configChanged();
-  }
-
-  private void setKeepAliveIntervalMs(int ms) {
-    keepAliveIntervalMs = checkMs(KcpChannelOption.KEEP_ALIVE_INTERVAL, ms);
-    kcpChannel.session().configChanged();
-  }
-
-  private void setKeepAliveProbeIntervalMs(int ms) {
-    keepAliveProbeIntervalMs = checkPositive(KcpChannelOption.KEEP_ALIVE_PROBE_INTERVAL, ms);
-    kcpChannel.session().configChanged();
-  }
-
-  private void setKeepAliveProbes(int probes) {
-    keepAliveProbes = checkPositive(KcpChannelOption.KEEP_ALIVE_PROBES, probes);
-    kcpChannel.session().configChanged();
-  }
-
-  void setLingerMs(int ms) {
-    lingerMs = checkMs(KcpChannelOption.LINGER, ms);
-  }
-
   /** In seconds, rounded up; -1, as with TCP, for the default. */
   private int lingerS() {
-    return lingerMs == DEFAULT_LINGER_MS ? -1 : (int) Math.ceil(lingerMs / 1e3);
+    int ms = kcp.lingerMs();
+    return ms == KcpConfig.DEFAULT.lingerMs() ? -1 : (int) Math.ceil(ms / 1e3);
   }
 
   private void setLingerS(int seconds) {
@@ -261,11 +165,8 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
       throw new IllegalArgumentException(
           ChannelOption.SO_LINGER + ": " + seconds + " (expected: <= " + MAX_LINGER_S + ")");
     }
-    setLingerMs(seconds < 0 ? DEFAULT_LINGER_MS : seconds * 1000);
-  }
-
-  private void setLingerMaxMs(int ms) {
-    lingerMaxMs = checkPositive(KcpChannelOption.LINGER_MAX, ms);
+    int ms = seconds < 0 ? KcpConfig.DEFAULT.lingerMs() : seconds * 1000;
+    changeKcp(KcpChannelOption.LINGER, ms);
   }
 
   private synchronized void setKeyRing(KeyRing ring) {
@@ -285,7 +186,7 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
   }
 
   private synchronized void setFec(FecConfig fec) {
-    checkRoom(kcp, fec);
+    checkRoom(kcp, fec, KcpChannelOption.MTU);
     FecConfig before = this.fec;
     this.fec = fec;
     try {
@@ -303,7 +204,7 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
     }
   }
 
-  /** Reverts a refused change of the ARQ. */
+  /** Reverts a refused change of the other settings. */
   synchronized void refused(KcpConfig refused, KcpConfig inForce) {
     if (kcp == refused) {
       kcp = inForce;
@@ -319,47 +220,21 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
     kcpChannel.session().configChanged();
   }
 
-  private void setUnreliableQueue(int datagrams) {
-    if (datagrams < 0) {
-      throw new IllegalArgumentException(
-          KcpChannelOption.UNRELIABLE_QUEUE + ": " + datagrams + " (expected: >= 0)");
-    }
-    unreliableQueue = datagrams;
-    kcpChannel.session().configChanged();
-  }
-
   /** The headers of the layers around the ARQ count as part of the MTU. */
-  private void checkRoom(KcpConfig kcp, FecConfig fec) {
+  private void checkRoom(KcpConfig kcp, FecConfig fec, Object mtu) {
     int cipherBytes = KcpServerChannelConfig.bytesAdded(keyRing());
     int leastMtuBytes = Session.overheadBytes(cipherBytes, fec) + Segment.HEADER_BYTES + 1;
     if (kcp.mtuBytes() < leastMtuBytes) {
       throw new IllegalArgumentException(
-          KcpChannelOption.MTU + ": " + kcp.mtuBytes() + " (expected: >= " + leastMtuBytes + ")");
+          mtu + ": " + kcp.mtuBytes() + " (expected: >= " + leastMtuBytes + ")");
     }
-  }
-
-  private static int checkMs(ChannelOption<?> option, int ms) {
-    if (ms < 0) {
-      throw new IllegalArgumentException(option + ": " + ms + " (expected: >= 0)");
-    }
-    return ms;
-  }
-
-  private static int checkPositive(ChannelOption<?> option, int value) {
-    if (value < 1) {
-      throw new IllegalArgumentException(option + ": " + value + " (expected: >= 1)");
-    }
-    return value;
   }
 
   private synchronized <T> void changeKcp(ChannelOption<T> option, T value) {
-    KcpConfig changed =
-        cache == null
-            ? KcpSetting.of(option).set().apply(kcp, value)
-            : cache.change(kcp, option, value);
-    checkRoom(changed, fec);
-    if (kcpChannel.session().hasBegun()) {
-      kcp.checkSuccessor(changed);
+    KcpConfig changed = changed(option, value);
+    if (changed.mtuBytes() != kcp.mtuBytes()) {
+      checkRoom(
+          changed, fec, option.equals(KcpChannelOption.CONFIG) ? "mtuBytes" : KcpChannelOption.MTU);
     }
     KcpConfig before = kcp;
     kcp = changed;
@@ -368,6 +243,21 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
     } catch (RuntimeException | Error e) { // The user's congestion control may throw.
       refused(changed, before);
       throw e;
+    }
+  }
+
+  private <T> KcpConfig changed(ChannelOption<T> option, T value) {
+    try {
+      KcpConfig changed =
+          cache == null
+              ? KcpSetting.of(option).set().apply(kcp, value)
+              : cache.change(kcp, option, value);
+      if (kcpChannel.session().hasBegun()) {
+        kcp.checkSuccessor(changed);
+      }
+      return changed;
+    } catch (IllegalArgumentException e) {
+      throw KcpSetting.refusal(option, e);
     }
   }
 

@@ -13,8 +13,8 @@ public enum KcpChannelEvent {
 
   /**
    * The peer has answered neither keep-alive probes nor data for {@link
-   * KcpChannelOption#KEEP_ALIVE_PROBE_INTERVAL}. Either {@link #RESPONSIVE} follows, or the end of
-   * the session.
+   * io.kcp4j.KcpConfig#keepAliveProbeIntervalMs()}. Either {@link #RESPONSIVE} follows, or the end
+   * of the session.
    */
   UNRESPONSIVE,
 

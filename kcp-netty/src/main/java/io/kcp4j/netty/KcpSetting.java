@@ -1,16 +1,14 @@
 package io.kcp4j.netty;
 
 import io.kcp4j.KcpConfig;
-import io.kcp4j.KcpMode;
 import io.netty.channel.ChannelOption;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.function.BiFunction;
 import java.util.function.Function;
-import java.util.function.Supplier;
 
 /**
- * A channel option that stands for a setting of {@link KcpConfig}.
+ * A channel option that stands for a setting of {@link KcpConfig}, or for all of them.
  *
  * @param get reads the setting
  * @param set makes a configuration with another value, or throws {@link IllegalArgumentException}
@@ -49,59 +47,41 @@ record KcpSetting<T>(Function<KcpConfig, T> get, BiFunction<KcpConfig, T, KcpCon
   private static Map<ChannelOption<?>, KcpSetting<?>> all() {
     Map<ChannelOption<?>, KcpSetting<?>> all = new HashMap<>();
     all.put(KcpChannelOption.CONFIG, new KcpSetting<KcpConfig>(c -> c, (c, value) -> value));
-    add(all, KcpChannelOption.MODE, KcpSetting::mode, KcpConfig.Builder::mode);
     add(all, KcpChannelOption.DELIVERY, KcpConfig::delivery, KcpConfig.Builder::delivery);
+    add(all, KcpChannelOption.MTU, KcpConfig::mtuBytes, KcpConfig.Builder::mtuBytes);
     add(all, KcpChannelOption.SEND_WINDOW, KcpConfig::sendWindow, KcpConfig.Builder::sendWindow);
     add(
         all,
         KcpChannelOption.RECEIVE_WINDOW,
         KcpConfig::receiveWindow,
         KcpConfig.Builder::receiveWindow);
-    add(all, KcpChannelOption.MTU, KcpConfig::mtuBytes, KcpConfig.Builder::mtuBytes);
-    add(all, KcpChannelOption.NODELAY, KcpConfig::noDelay, KcpConfig.Builder::noDelay);
-    add(all, KcpChannelOption.INTERVAL, KcpConfig::intervalMs, KcpConfig.Builder::intervalMs);
-    add(
-        all,
-        KcpChannelOption.LOSS_DETECTION,
-        KcpConfig::lossDetection,
-        KcpConfig.Builder::lossDetection);
-    add(
-        all,
-        KcpChannelOption.FAST_RETRANSMIT,
-        KcpConfig::fastRetransmit,
-        KcpConfig.Builder::fastRetransmit);
-    add(
-        all,
-        KcpChannelOption.EARLY_RETRANSMIT,
-        KcpConfig::earlyRetransmit,
-        KcpConfig.Builder::earlyRetransmit);
     add(
         all,
         KcpChannelOption.CONGESTION_CONTROL,
         KcpConfig::congestionControl,
         KcpConfig.Builder::congestionControl);
-    add(all, KcpChannelOption.MIN_RTO, KcpConfig::minRtoMs, KcpConfig.Builder::minRtoMs);
-    add(all, KcpChannelOption.WRITE_DELAY, KcpConfig::writeDelay, KcpConfig.Builder::writeDelay);
-    add(all, KcpChannelOption.ACK_NO_DELAY, KcpConfig::ackNoDelay, KcpConfig.Builder::ackNoDelay);
-    add(all, KcpChannelOption.DEAD_LINK, KcpConfig::deadLink, KcpConfig.Builder::deadLink);
+    add(all, KcpChannelOption.RATE_LIMIT, KcpConfig::rateLimit, KcpConfig.Builder::rateLimit);
+    add(
+        all,
+        KcpChannelOption.IDLE_TIMEOUT,
+        KcpConfig::idleTimeoutMs,
+        KcpConfig.Builder::idleTimeoutMs);
+    add(
+        all,
+        KcpChannelOption.KEEP_ALIVE_INTERVAL,
+        KcpConfig::keepAliveIntervalMs,
+        KcpConfig.Builder::keepAliveIntervalMs);
+    add(
+        all,
+        KcpChannelOption.KEEP_ALIVE_PROBES,
+        KcpConfig::keepAliveProbes,
+        KcpConfig.Builder::keepAliveProbes);
     add(
         all,
         KcpChannelOption.USER_TIMEOUT,
         KcpConfig::userTimeoutMs,
         KcpConfig.Builder::userTimeoutMs);
-    add(
-        all,
-        KcpChannelOption.WRITE_STALL_TIMEOUT,
-        KcpConfig::zeroWindowTimeoutMs,
-        KcpConfig.Builder::zeroWindowTimeoutMs);
-    add(all, KcpChannelOption.SEND_QUEUE, KcpConfig::sendQueue, KcpConfig.Builder::sendQueue);
-    add(
-        all,
-        KcpChannelOption.MAX_FRAGMENTS,
-        KcpConfig::maxFragments,
-        KcpConfig.Builder::maxFragments);
-    add(all, KcpChannelOption.RATE_LIMIT, KcpConfig::rateLimit, KcpConfig.Builder::rateLimit);
-    add(all, KcpChannelOption.MAX_BURST, KcpConfig::maxBurst, KcpConfig.Builder::maxBurst);
+    add(all, KcpChannelOption.LINGER, KcpConfig::lingerMs, KcpConfig.Builder::lingerMs);
     return Map.copyOf(all);
   }
 
@@ -110,28 +90,21 @@ record KcpSetting<T>(Function<KcpConfig, T> get, BiFunction<KcpConfig, T, KcpCon
       ChannelOption<T> option,
       Function<KcpConfig, T> get,
       BiFunction<KcpConfig.Builder, T, KcpConfig.Builder> set) {
-    BiFunction<KcpConfig, T, KcpConfig> change =
-        (config, value) -> change(option, () -> set.apply(config.toBuilder(), value).build());
-    all.put(option, new KcpSetting<>(get, change));
+    all.put(
+        option,
+        new KcpSetting<>(get, (config, value) -> set.apply(config.toBuilder(), value).build()));
   }
 
-  /** Names the option as well as the setting of {@link KcpConfig} that refuses a value. */
-  private static KcpConfig change(ChannelOption<?> option, Supplier<KcpConfig> change) {
-    try {
-      return change.get();
-    } catch (IllegalArgumentException e) {
-      throw new IllegalArgumentException(option + ": " + e.getMessage(), e);
+  /**
+   * The refusal of a value that an option was set to. It names the option in place of the setting
+   * that {@link KcpConfig} names, unless {@link KcpChannelOption#CONFIG} was set.
+   */
+  static IllegalArgumentException refusal(
+      ChannelOption<?> option, IllegalArgumentException ofConfig) {
+    if (option.equals(KcpChannelOption.CONFIG)) {
+      return ofConfig;
     }
-  }
-
-  private static KcpMode mode(KcpConfig config) {
-    for (KcpMode mode : KcpMode.values()) {
-      if (config.noDelay() == mode.noDelay()
-          && config.intervalMs() == mode.intervalMs()
-          && config.fastRetransmit() == mode.fastRetransmit()) {
-        return mode;
-      }
-    }
-    return null;
+    String message = ofConfig.getMessage();
+    return new IllegalArgumentException(option + message.substring(message.indexOf(':')), ofConfig);
   }
 }

@@ -141,7 +141,7 @@ final class KcpUnsafe extends ForwardingUnsafe {
     }
     unreliableWrites.add(
         new PendingWrite(unreliableWrites, null, null, datagram.content(), promise));
-    int dropped = unreliableWrites.dropBeyond(channel.config().unreliableQueue());
+    int dropped = unreliableWrites.dropBeyond(channel.config().kcp().datagramQueue());
     channel.session().kcp().counters().add(KcpCounter.UNRELIABLE_DROPPED, dropped);
   }
 
@@ -186,10 +186,9 @@ final class KcpUnsafe extends ForwardingUnsafe {
     if (refusal != null) {
       return refusal;
     }
-    if (channel.config().unreliableQueue() == 0) {
+    if (channel.config().kcp().datagramQueue() == 0) {
       return new IllegalStateException(
-          KcpChannelOption.UNRELIABLE_QUEUE
-              + ": 0 (expected: >= 1, to send an UnreliableDatagram)");
+          "datagramQueue: 0 (expected: >= 1, to send an UnreliableDatagram)");
     }
     int max = channel.session().get().maxUnreliableBytes();
     if (max == 0) {

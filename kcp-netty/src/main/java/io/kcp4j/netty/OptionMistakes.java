@@ -51,9 +51,8 @@ final class OptionMistakes {
 
   private static IllegalArgumentException contradiction(KcpChannelConfig config) {
     Delivery delivery = config.kcp().delivery();
-    if (delivery == Delivery.LANES && !config.isExtension()) {
-      return new IllegalArgumentException(
-          KcpChannelOption.EXTENSION + ": false (expected: true with DELIVERY LANES)");
+    if (delivery == Delivery.LANES && !config.kcp().extension()) {
+      return new IllegalArgumentException("extension: false (expected: true with DELIVERY LANES)");
     }
     if (delivery != Delivery.LANES && config.lanes() != LanesConfig.DEFAULT) {
       return new IllegalArgumentException(

@@ -114,7 +114,7 @@ final class PendingWrite extends OutboundMessage {
       case UNREADABLE -> "its buffer was released, or made smaller, after it was written";
       case QUEUE_FULL ->
           "newer ones were written, and "
-              + (lane == null ? KcpChannelOption.UNRELIABLE_QUEUE : KcpChannelOption.LANES)
+              + (lane == null ? "datagramQueue" : KcpChannelOption.LANES)
               + " limits the queue";
       case UNSUPPORTED -> "the peer does not have the extension, and FEC is off";
       case OUT_OF_MEMORY -> "out of memory";

@@ -8,18 +8,18 @@ import io.netty.buffer.DefaultByteBufHolder;
  * duplicated or reordered. kcp-go calls it an out-of-band packet. It is written to and read from a
  * {@link KcpChannel} like any message, and is reference counted.
  *
- * <p>Sending one needs {@link KcpChannelOption#UNRELIABLE_QUEUE}, and a peer that has the extension
- * or {@link KcpChannelOption#FEC} at the sender, and at most {@link KcpChannel#maxUnreliableBytes}
- * of payload; otherwise the write fails. Without FEC it waits until the peer has shown that it has
- * the extension. The peer accepts it after the session has begun there, that is after the first
- * payload has arrived. A kcp-go peer needs FEC as well.
+ * <p>Sending one needs {@link io.kcp4j.KcpConfig#datagramQueue()}, and a peer that has the
+ * extension or {@link KcpChannelOption#FEC} at the sender, and at most {@link
+ * KcpChannel#maxUnreliableBytes} of payload; otherwise the write fails. Without FEC it waits until
+ * the peer has shown that it has the extension. The peer accepts it after the session has begun
+ * there, that is after the first payload has arrived. A kcp-go peer needs FEC as well.
  *
  * <p>A datagram bypasses the channel's outbound buffer: it is sent even while the stream waits for
  * the peer's window, and it does not count for {@code isWritable}. {@code write} passes the
  * ownership to the channel. The datagram waits in the channel for {@code flush()}; an
  * acknowledgement that is sent before does not include it. Then it waits in the session until it is
  * sent, at the end of the event loop's turn unless the socket is not writable. In each of the two
- * queues up to {@code UNRELIABLE_QUEUE} datagrams may wait; beyond that the oldest is dropped.
+ * queues up to {@code datagramQueue} datagrams may wait; beyond that the oldest is dropped.
  *
  * <p>The future of a write succeeds when the datagram has been written to the socket; that does not
  * mean that it arrives. It fails with an {@link java.io.IOException} if the datagram was dropped

@@ -272,7 +272,7 @@ class AcceptTest {
   void childWithoutProofGivesWayToAnother(TransportUnderTest transport) throws Exception {
     try (Fixture fixture = new Fixture(transport)) {
       fixture.serverBootstrap.option(KcpServerChannelOption.MAX_UNVALIDATED, 1);
-      fixture.bootstrap.option(KcpChannelOption.EXTENSION, false);
+      fixture.configureClient(config -> config.extension(false));
       Recorder served = new Recorder();
       Iterator<Recorder> recorders = List.of(served, new Recorder()).iterator();
       KcpServerChannel server = fixture.serve(recorders::next);

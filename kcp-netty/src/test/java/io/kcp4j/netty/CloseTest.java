@@ -134,7 +134,7 @@ class CloseTest {
       fixture.serverBootstrap.childOption(ChannelOption.AUTO_READ, false);
       fixture.serve(() -> server);
       fixture.bootstrap.option(KcpChannelOption.LINGER, 60_000);
-      fixture.bootstrap.option(KcpChannelOption.LINGER_MAX, 500);
+      fixture.configureClient(config -> config.lingerMaxMs(500));
       KcpChannel client = fixture.connect(new Recorder());
       client.writeAndFlush(Unpooled.wrappedBuffer(DATA));
 
@@ -185,11 +185,11 @@ class CloseTest {
   void childThatIsClosedWhenItIsActiveLingersAsLongAsAnyOther(TransportUnderTest transport)
       throws Exception {
     try (Fixture fixture = new Fixture(transport)) {
+      fixture.configureChildren(config -> config.deadLink(0));
       fixture
           .serverBootstrap
           .childOption(KcpChannelOption.LINGER, 200)
           .childOption(KcpChannelOption.USER_TIMEOUT, 0)
-          .childOption(KcpChannelOption.DEAD_LINK, 0)
           .childOption(KcpChannelOption.KEEP_ALIVE_INTERVAL, 0);
       KcpServerChannel server =
           fixture.serve(
@@ -244,7 +244,7 @@ class CloseTest {
         UnresponsivePeer unresponsive = new UnresponsivePeer()) {
       fixture.bootstrap.option(KcpChannelOption.LINGER, 0);
       fixture.bootstrap.option(KcpChannelOption.USER_TIMEOUT, 0);
-      fixture.bootstrap.option(KcpChannelOption.DEAD_LINK, 0);
+      fixture.configureClient(config -> config.deadLink(0));
       KcpChannel client = fixture.connectTo(unresponsive.address(), new Recorder());
       client.writeAndFlush(Unpooled.wrappedBuffer(DATA));
 
@@ -257,7 +257,7 @@ class CloseTest {
   @OverEachTransport
   void datagramsOfAClosedSessionAreDroppedSilently(TransportUnderTest transport) throws Exception {
     try (Fixture fixture = new Fixture(transport)) {
-      fixture.bootstrap.option(KcpChannelOption.EXTENSION, false);
+      fixture.configureClient(config -> config.extension(false));
       KcpServerChannel server = fixture.serve(Recorder::new);
       KcpChannel client = fixture.connect(new Recorder());
       client.writeAndFlush(Fixture.buffer(client, new byte[10]));
@@ -323,7 +323,7 @@ class CloseTest {
   void deadLinkIsReportedBeforeTheChannelCloses(TransportUnderTest transport) throws Exception {
     try (Fixture fixture = new Fixture(transport);
         UnresponsivePeer unresponsive = new UnresponsivePeer()) {
-      fixture.bootstrap.option(KcpChannelOption.DEAD_LINK, 2);
+      fixture.configureClient(config -> config.deadLink(2));
       fixture.bootstrap.option(KcpChannelOption.USER_TIMEOUT, 0);
       Recorder recorder = new Recorder();
       KcpChannel client = fixture.connectTo(unresponsive.address(), recorder);
@@ -386,7 +386,7 @@ class CloseTest {
   void idleSessionEnds(TransportUnderTest transport) throws Exception {
     try (Fixture fixture = new Fixture(transport)) {
       fixture.serverBootstrap.childOption(KcpChannelOption.IDLE_TIMEOUT, 1000);
-      fixture.bootstrap.option(KcpChannelOption.EXTENSION, false);
+      fixture.configureClient(config -> config.extension(false));
       fixture.serve(Echo::new);
       Recorder recorder = new Recorder();
       KcpChannel client = fixture.connect(recorder);

@@ -167,7 +167,7 @@ class DuplexTest {
     try (Fixture fixture = new Fixture(transport)) {
       Recorder server = new Recorder();
       fixture.serve(() -> server);
-      fixture.bootstrap.option(KcpChannelOption.SEND_QUEUE, 64);
+      fixture.configureClient(config -> config.sendQueue(64));
       KcpChannel client = fixture.connect(new Recorder());
       client.writeAndFlush(Fixture.buffer(client, new byte[1]));
       await().until(() -> server.received() == 1);
@@ -193,7 +193,7 @@ class DuplexTest {
   @OverEachTransport
   void closeThatWaitsTooLongEndsThePeersInput(TransportUnderTest transport) throws Exception {
     try (Fixture fixture = new Fixture(transport)) {
-      fixture.bootstrap.option(KcpChannelOption.LINGER_MAX, 100);
+      fixture.configureClient(config -> config.lingerMaxMs(100));
       Recorder server = new Recorder();
       fixture.serve(() -> server);
       KcpChannel client = fixture.connect(new Recorder());
@@ -449,7 +449,7 @@ class DuplexTest {
   @OverEachTransport
   void peerWithoutTheExtensionHasNoHalfClose(TransportUnderTest transport) throws Exception {
     try (Fixture fixture = new Fixture(transport)) {
-      fixture.bootstrap.option(KcpChannelOption.EXTENSION, false);
+      fixture.configureClient(config -> config.extension(false));
       fixture.serve(Echo::new);
       Recorder recorder = new Recorder();
       KcpChannel client = fixture.connect(recorder);

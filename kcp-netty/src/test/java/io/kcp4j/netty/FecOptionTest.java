@@ -107,7 +107,7 @@ class FecOptionTest {
         UnresponsivePeer peer = new UnresponsivePeer()) {
       fixture.bootstrap.option(ChannelOption.ALLOCATOR, allocator);
       fixture.bootstrap.option(KcpChannelOption.SEND_WINDOW, 1);
-      fixture.bootstrap.option(KcpChannelOption.SEND_QUEUE, 64);
+      fixture.configureClient(config -> config.sendQueue(64));
       KcpChannel client = fixture.connectTo(peer.address(), new Recorder());
       client.writeAndFlush(Fixture.buffer(client, new byte[60_000]));
       await().until(() -> client.stats().queued() > 1);

@@ -4,6 +4,7 @@ import static java.util.concurrent.TimeUnit.SECONDS;
 import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.kcp4j.KcpConfig;
 import io.netty.bootstrap.Bootstrap;
 import io.netty.bootstrap.ServerBootstrap;
 import io.netty.buffer.ByteBuf;
@@ -25,6 +26,7 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.function.Supplier;
+import java.util.function.UnaryOperator;
 import org.awaitility.Awaitility;
 
 /**
@@ -77,12 +79,14 @@ final class Fixture implements AutoCloseable {
             .group(serverGroup, childGroup)
             .channelFactory(() -> tracked(new KcpServerChannel()))
             .option(ChannelOption.ALLOCATOR, allocator)
-            .childOption(ChannelOption.ALLOCATOR, allocator);
+            .childOption(ChannelOption.ALLOCATOR, allocator)
+            .childOption(KcpChannelOption.CONFIG, KcpConfig.DEFAULT);
     bootstrap =
         new Bootstrap()
             .group(clientGroup)
             .channelFactory(() -> tracked(new KcpChannel()))
-            .option(ChannelOption.ALLOCATOR, allocator);
+            .option(ChannelOption.ALLOCATOR, allocator)
+            .option(KcpChannelOption.CONFIG, KcpConfig.DEFAULT);
     transport.configure(serverBootstrap);
     transport.configure(bootstrap);
   }
@@ -90,6 +94,25 @@ final class Fixture implements AutoCloseable {
   private <C extends Channel> C tracked(C channel) {
     channels.add(channel);
     return channel;
+  }
+
+  /** Changes settings of clients that have no option of their own. */
+  void configureClient(UnaryOperator<KcpConfig.Builder> change) {
+    KcpConfig before = (KcpConfig) bootstrap.config().options().get(KcpChannelOption.CONFIG);
+    bootstrap.option(KcpChannelOption.CONFIG, change.apply(before.toBuilder()).build());
+  }
+
+  /** The same of accepted channels. */
+  void configureChildren(UnaryOperator<KcpConfig.Builder> change) {
+    KcpConfig before =
+        (KcpConfig) serverBootstrap.config().childOptions().get(KcpChannelOption.CONFIG);
+    serverBootstrap.childOption(KcpChannelOption.CONFIG, change.apply(before.toBuilder()).build());
+  }
+
+  /** The same of a channel. */
+  static void configure(KcpChannel channel, UnaryOperator<KcpConfig.Builder> change) {
+    KcpConfig changed = change.apply(channel.config().kcp().toBuilder()).build();
+    channel.config().setOption(KcpChannelOption.CONFIG, changed);
   }
 
   KcpServerChannel serve(Supplier<ChannelHandler> childHandler) {
@@ -177,7 +200,7 @@ final class Fixture implements AutoCloseable {
 
   private static void close(Channel channel) {
     if (channel instanceof KcpChannel session) {
-      session.config().setLingerMs(0);
+      session.config().setOption(KcpChannelOption.LINGER, 0);
     }
     if (channel.isRegistered()) {
       channel.close();

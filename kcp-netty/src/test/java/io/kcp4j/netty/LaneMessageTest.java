@@ -151,8 +151,8 @@ class LaneMessageTest {
   @Test
   void unreliableDatagramsOfTheSessionStandBesideLanes() {
     try (Fixture fixture = fixture()) {
-      fixture.bootstrap.option(KcpChannelOption.UNRELIABLE_QUEUE, 8);
-      fixture.serverBootstrap.childOption(KcpChannelOption.UNRELIABLE_QUEUE, 8);
+      fixture.configureClient(config -> config.datagramQueue(8));
+      fixture.configureChildren(config -> config.datagramQueue(8));
       List<Object> read = new ArrayList<>();
       fixture.serve(
           () ->
@@ -257,10 +257,10 @@ class LaneMessageTest {
       assertThrows(
           IllegalStateException.class,
           () -> client.config().setOption(KcpChannelOption.LANES, other));
-      fixture.bootstrap.option(KcpChannelOption.EXTENSION, false);
+      fixture.configureClient(config -> config.extension(false));
       Exception refusal =
           assertThrows(IllegalArgumentException.class, () -> fixture.connect(new LaneRecorder()));
-      assertTrue(refusal.getMessage().contains("EXTENSION: false"), refusal.getMessage());
+      assertTrue(refusal.getMessage().contains("extension: false"), refusal.getMessage());
     }
   }
 
@@ -500,7 +500,7 @@ class LaneMessageTest {
   void connectFailsIfThePeerDoesNotHaveTheExtension() {
     try (Fixture fixture = fixture()) {
       fixture.serverBootstrap.childOption(KcpChannelOption.DELIVERY, Delivery.STREAM);
-      fixture.serverBootstrap.childOption(KcpChannelOption.EXTENSION, false);
+      fixture.configureChildren(config -> config.extension(false));
       fixture.serve(ChannelInboundHandlerAdapter::new);
       assertConnectFails(fixture, EndReason.LANES_UNSUPPORTED);
     }

@@ -18,7 +18,7 @@ class LivenessTest {
   @OverEachTransport
   void bothSidesAreEstablishedOnce(TransportUnderTest transport) throws Exception {
     try (Fixture fixture = new Fixture(transport)) {
-      fixture.bootstrap.option(KcpChannelOption.EXTENSION, false);
+      fixture.configureClient(config -> config.extension(false));
       Recorder server = new Recorder();
       fixture.serve(() -> server);
       Recorder recorder = new Recorder();
@@ -43,7 +43,7 @@ class LivenessTest {
       throws Exception {
     try (Fixture fixture = new Fixture(transport);
         UnresponsivePeer peer = new UnresponsivePeer()) {
-      fixture.bootstrap.option(KcpChannelOption.KEEP_ALIVE_PROBE_INTERVAL, PROBE_INTERVAL_MS);
+      fixture.configureClient(config -> config.keepAliveProbeIntervalMs(PROBE_INTERVAL_MS));
       Recorder recorder = new Recorder();
       KcpChannel client = fixture.connectTo(peer.address(), recorder);
       client.writeAndFlush(Fixture.buffer(client, new byte[1]));
@@ -68,7 +68,7 @@ class LivenessTest {
       throws Exception {
     try (Fixture fixture = new Fixture(transport);
         UnresponsivePeer peer = new UnresponsivePeer()) {
-      fixture.bootstrap.option(KcpChannelOption.KEEP_ALIVE_PROBE_INTERVAL, PROBE_INTERVAL_MS);
+      fixture.configureClient(config -> config.keepAliveProbeIntervalMs(PROBE_INTERVAL_MS));
       fixture.bootstrap.option(KcpChannelOption.LINGER, 0);
       KcpChannel client =
           fixture.connectTo(

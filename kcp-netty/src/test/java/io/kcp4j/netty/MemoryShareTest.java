@@ -33,8 +33,8 @@ class MemoryShareTest {
       throws Exception {
     try (Fixture fixture = new Fixture(transport)) {
       fixture.serverBootstrap.option(KcpServerChannelOption.MEMORY_LIMIT, LIMIT_BYTES);
-      fixture.serverBootstrap.childOption(KcpChannelOption.SEND_QUEUE, 256);
-      fixture.bootstrap.option(KcpChannelOption.ACK_NO_DELAY, true); // one segment a round trip
+      fixture.configureChildren(config -> config.sendQueue(256));
+      fixture.configureClient(config -> config.ackNoDelay(true)); // one segment a round trip
       KcpServerChannel server = fixture.serve(Echo::new);
       fixture.bootstrap.option(KcpChannelOption.RECEIVE_WINDOW, 8);
       List<KcpChannel> clients = new ArrayList<>();
@@ -64,7 +64,7 @@ class MemoryShareTest {
       assertTrue(server.heldBytes() <= LIMIT_BYTES / 2 + 10 * 2048, "" + server.heldBytes());
       assertFalse(slow.isWritable());
 
-      closed.forEach(child -> child.config().setOption(KcpChannelOption.WRITE_STALL_TIMEOUT, 1));
+      closed.forEach(child -> Fixture.configure(child, config -> config.zeroWindowTimeoutMs(1)));
       await().until(() -> closed.stream().noneMatch(KcpChannel::isOpen));
       KcpChannel slowClient = clients.get(clients.size() - 1);
       slowClient.writeAndFlush(Fixture.buffer(slowClient, new byte[1]));

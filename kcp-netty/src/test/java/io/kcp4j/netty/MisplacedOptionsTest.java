@@ -94,17 +94,13 @@ class MisplacedOptionsTest {
 
   @Test
   void lanesWithoutTheExtensionFailBindAndConnect() {
-    String named = KcpChannelOption.EXTENSION + ": false (expected: true with DELIVERY LANES)";
+    String named = "extension: false (expected: true with DELIVERY LANES)";
     try (Fixture fixture = new Fixture(TransportUnderTest.NIO)) {
-      fixture
-          .bootstrap
-          .option(KcpChannelOption.DELIVERY, Delivery.LANES)
-          .option(KcpChannelOption.EXTENSION, false);
+      fixture.bootstrap.option(KcpChannelOption.DELIVERY, Delivery.LANES);
+      fixture.configureClient(config -> config.extension(false));
       assertFails(connect(fixture), named);
-      fixture
-          .serverBootstrap
-          .childOption(KcpChannelOption.EXTENSION, false)
-          .childOption(KcpChannelOption.DELIVERY, Delivery.LANES);
+      fixture.configureChildren(config -> config.extension(false));
+      fixture.serverBootstrap.childOption(KcpChannelOption.DELIVERY, Delivery.LANES);
       assertFails(bind(fixture), named);
     }
   }

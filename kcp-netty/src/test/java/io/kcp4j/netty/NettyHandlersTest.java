@@ -129,7 +129,7 @@ class NettyHandlersTest {
       throws Exception {
     try (Fixture fixture = new Fixture(transport);
         UnresponsivePeer peer = new UnresponsivePeer()) {
-      fixture.bootstrap.option(KcpChannelOption.LINGER, 0).option(KcpChannelOption.SEND_QUEUE, 4);
+      fixture.configureClient(config -> config.lingerMs(0).sendQueue(4));
       Recorder recorder = new Recorder();
       KcpChannel client =
           fixture.connectTo(

@@ -12,8 +12,11 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.kcp4j.Delivery;
 import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpMode;
-import io.kcp4j.LossDetection;
 import io.kcp4j.congestion.CongestionControl;
+import io.kcp4j.crypto.CipherAlgorithm;
+import io.kcp4j.crypto.KeyRing;
+import io.kcp4j.crypto.PacketKey;
+import io.kcp4j.fec.FecConfig;
 import io.netty.channel.ChannelInitializer;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.EventLoopGroup;
@@ -29,33 +32,21 @@ import org.junit.jupiter.params.provider.MethodSource;
 /** Options are validated, read as they were set, and applied to the session. */
 class OptionsTest {
 
+  private static final KeyRing KEYS =
+      KeyRing.of(PacketKey.ofPassphrase(CipherAlgorithm.AES_128_GCM, "key"));
+
   static Stream<Arguments> validOptions() {
     return Stream.of(
-        Arguments.of(KcpChannelOption.MODE, KcpMode.FAST3),
         Arguments.of(KcpChannelOption.DELIVERY, Delivery.MESSAGE),
         Arguments.of(KcpChannelOption.SEND_WINDOW, 17),
         Arguments.of(KcpChannelOption.RECEIVE_WINDOW, 18),
         Arguments.of(KcpChannelOption.MTU, 576),
-        Arguments.of(KcpChannelOption.NODELAY, false),
-        Arguments.of(KcpChannelOption.INTERVAL, 33),
-        Arguments.of(KcpChannelOption.LOSS_DETECTION, LossDetection.FAST_RETRANSMIT),
-        Arguments.of(KcpChannelOption.FAST_RETRANSMIT, 5),
-        Arguments.of(KcpChannelOption.EARLY_RETRANSMIT, false),
         Arguments.of(KcpChannelOption.CONGESTION_CONTROL, CongestionControl.RENO),
-        Arguments.of(KcpChannelOption.MIN_RTO, 55),
-        Arguments.of(KcpChannelOption.WRITE_DELAY, true),
-        Arguments.of(KcpChannelOption.ACK_NO_DELAY, true),
-        Arguments.of(KcpChannelOption.DEAD_LINK, 9),
         Arguments.of(KcpChannelOption.USER_TIMEOUT, 1234),
-        Arguments.of(KcpChannelOption.WRITE_STALL_TIMEOUT, 2345),
-        Arguments.of(KcpChannelOption.SEND_QUEUE, 77),
-        Arguments.of(KcpChannelOption.MAX_FRAGMENTS, 12),
         Arguments.of(KcpChannelOption.RATE_LIMIT, 1_000_000),
-        Arguments.of(KcpChannelOption.MAX_BURST, 32),
         Arguments.of(KcpChannelOption.CONV, -1),
         Arguments.of(KcpChannelOption.IDLE_TIMEOUT, 1),
         Arguments.of(KcpChannelOption.KEEP_ALIVE_INTERVAL, 0),
-        Arguments.of(KcpChannelOption.KEEP_ALIVE_PROBE_INTERVAL, 2_000),
         Arguments.of(KcpChannelOption.KEEP_ALIVE_PROBES, 3),
         Arguments.of(KcpChannelOption.END_ON_PORT_UNREACHABLE, PortUnreachable.IGNORE),
         Arguments.of(KcpChannelOption.LINGER, 0),
@@ -85,13 +76,9 @@ class OptionsTest {
         Arguments.of(KcpChannelOption.SEND_WINDOW, 0),
         Arguments.of(KcpChannelOption.RECEIVE_WINDOW, 65_536),
         Arguments.of(KcpChannelOption.MTU, 1501),
-        Arguments.of(KcpChannelOption.INTERVAL, 0),
-        Arguments.of(KcpChannelOption.MAX_FRAGMENTS, 256),
         Arguments.of(KcpChannelOption.RATE_LIMIT, -1),
-        Arguments.of(KcpChannelOption.MAX_BURST, 65536),
         Arguments.of(KcpChannelOption.IDLE_TIMEOUT, -1),
         Arguments.of(KcpChannelOption.KEEP_ALIVE_INTERVAL, -1),
-        Arguments.of(KcpChannelOption.KEEP_ALIVE_PROBE_INTERVAL, 0),
         Arguments.of(KcpChannelOption.KEEP_ALIVE_PROBES, 0),
         Arguments.of(KcpChannelOption.LINGER, -1),
         Arguments.of(KcpSocketOption.SEND_SEGMENTS, 0),
@@ -181,18 +168,41 @@ class OptionsTest {
   }
 
   @Test
-  void presetSetsThreeSettingsOnly() {
+  void configSetsAllSettingsAndLaterOptionsSingleOnes() {
     KcpChannelConfig config = new KcpChannel().config();
-    config.setOption(KcpChannelOption.MTU, 1000);
+    config.setOption(KcpChannelOption.SEND_WINDOW, 17);
+    config.setOption(KcpChannelOption.LINGER, 7);
 
-    config.setOption(KcpChannelOption.MODE, KcpMode.NORMAL);
+    config.setOption(KcpChannelOption.CONFIG, KcpConfig.builder().mtuBytes(900).build());
+    config.setOption(KcpChannelOption.KEEP_ALIVE_PROBES, 3);
 
-    assertEquals(1000, config.kcp().mtuBytes());
-    assertEquals(40, config.kcp().intervalMs());
-    assertFalse(config.kcp().noDelay());
-    assertSame(CongestionControl.BBR, config.kcp().congestionControl());
-    config.setOption(KcpChannelOption.INTERVAL, 11);
-    assertNull(config.getOption(KcpChannelOption.MODE));
+    KcpConfig kcp = config.kcp();
+    assertEquals(KcpConfig.DEFAULT_WINDOW, kcp.sendWindow());
+    assertEquals(3_000, kcp.lingerMs());
+    assertEquals(900, kcp.mtuBytes());
+    assertEquals(3, kcp.keepAliveProbes());
+  }
+
+  @Test
+  void refusalNamesTheOptionOrTheSettingOfTheConfiguration() {
+    KcpChannelConfig config = new KcpChannel().config();
+    assertRefused(
+        config, KcpChannelOption.MTU, 9000, KcpChannelOption.MTU + ": 9000 (expected: 50 to 1500)");
+    config.setOption(KcpChannelOption.FEC, FecConfig.of(10, 3));
+    assertRefused(
+        config, KcpChannelOption.MTU, 32, KcpChannelOption.MTU + ": 32 (expected: 50 to 1500)");
+    config.setOption(KcpChannelOption.KEY_RING, KEYS);
+    assertRefused(
+        config, KcpChannelOption.MTU, 60, KcpChannelOption.MTU + ": 60 (expected: >= 61)");
+    KcpConfig small = KcpConfig.builder().mtuBytes(60).build();
+    assertRefused(config, KcpChannelOption.CONFIG, small, "mtuBytes: 60 (expected: >= 61)");
+  }
+
+  private static <T> void assertRefused(
+      KcpChannelConfig config, ChannelOption<T> option, T value, String message) {
+    IllegalArgumentException refusal =
+        assertThrows(IllegalArgumentException.class, () -> config.setOption(option, value));
+    assertEquals(message, refusal.getMessage());
   }
 
   @OverEachTransport
@@ -200,7 +210,7 @@ class OptionsTest {
     try (Fixture fixture = new Fixture(transport)) {
       fixture
           .serverBootstrap
-          .childOption(KcpChannelOption.MODE, KcpMode.FAST3)
+          .childOption(KcpChannelOption.CONFIG, KcpConfig.builder().mode(KcpMode.FAST3).build())
           .childOption(KcpChannelOption.SEND_WINDOW, 99);
       fixture.serve(Echo::new);
       for (int i = 0; i < 2; i++) {

@@ -434,7 +434,7 @@ class SocketGroupTest {
     assumeTrue(transport != TransportUnderTest.IO_URING);
     try (Fixture fixture = fixture(transport)) {
       // Or the client's socket would wait for the answer of a server that is no longer there.
-      fixture.bootstrap.option(KcpChannelOption.EXTENSION, false);
+      fixture.configureClient(config -> config.extension(false));
       KcpServerChannel server = fixture.serve(Echo::new);
       Client.of(fixture).echo(new byte[100]);
 

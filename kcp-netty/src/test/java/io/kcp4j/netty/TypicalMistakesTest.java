@@ -259,20 +259,20 @@ class TypicalMistakesTest {
 
   @Test
   void peerWithoutTheExtensionHasNoLanes() {
-    fixture.serverBootstrap.childOption(KcpChannelOption.EXTENSION, false);
+    fixture.configureChildren(config -> config.extension(false));
     fixture.bootstrap.option(KcpChannelOption.DELIVERY, Delivery.LANES);
     KcpServerChannel server = fixture.serve(ChannelInboundHandlerAdapter::new);
     new Client(server.localAddress())
-        .sees("LANES_UNSUPPORTED", "needs a kcp4j peer with LANES and EXTENSION");
+        .sees("LANES_UNSUPPORTED", "needs a kcp4j peer with LANES and the extension");
   }
 
   @Test
   void clientWithoutTheExtensionHasNoLanes() {
     fixture.serverBootstrap.childOption(KcpChannelOption.DELIVERY, Delivery.LANES);
-    fixture.bootstrap.option(KcpChannelOption.EXTENSION, false);
+    fixture.configureClient(config -> config.extension(false));
     KcpServerChannel server = fixture.serve(ChannelInboundHandlerAdapter::new);
     new Client(server.localAddress());
-    serverSees(server, "has no lanes", "DELIVERY LANES", "EXTENSION");
+    serverSees(server, "has no lanes", "DELIVERY LANES", "extension");
   }
 
   // Ports and options.
@@ -295,8 +295,8 @@ class TypicalMistakesTest {
         "LANES: set with DELIVERY STREAM (expected: LANES)");
     awaitLine(() -> bindFails(KcpChannelOption.MTU, 20, true), "KcpChannelOption#MTU: ", "20");
     fixture.bootstrap.option(KcpChannelOption.DELIVERY, Delivery.LANES);
-    fixture.bootstrap.option(KcpChannelOption.EXTENSION, false);
-    new Client(Fixture.ANY_PORT).sees("EXTENSION: false (expected: true with DELIVERY LANES)");
+    fixture.configureClient(config -> config.extension(false));
+    new Client(Fixture.ANY_PORT).sees("extension: false (expected: true with DELIVERY LANES)");
   }
 
   private <T> Stream<String> bindFails(ChannelOption<T> option, T value, boolean isOfChild) {

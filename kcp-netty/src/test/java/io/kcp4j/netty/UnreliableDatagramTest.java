@@ -17,7 +17,6 @@ import io.netty.buffer.Unpooled;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
-import io.netty.channel.ChannelOption;
 import io.netty.util.ReferenceCountUtil;
 import java.io.IOException;
 import java.nio.channels.ClosedChannelException;
@@ -57,11 +56,10 @@ class UnreliableDatagramTest {
     Fixture fixture = new Fixture(transport);
     fixture.serverBootstrap.option(KcpServerChannelOption.KEY_RING, KEYS);
     fixture.serverBootstrap.childOption(KcpChannelOption.FEC, FecConfig.of(10, 3));
-    fixture.serverBootstrap.childOption(KcpChannelOption.UNRELIABLE_QUEUE, 64);
+    fixture.configureChildren(config -> config.datagramQueue(64));
     fixture.bootstrap.option(KcpChannelOption.KEY_RING, KEYS);
     fixture.bootstrap.option(KcpChannelOption.FEC, FecConfig.of(10, 3));
-    fixture.bootstrap.option(KcpChannelOption.UNRELIABLE_QUEUE, 64);
-    fixture.bootstrap.option(KcpChannelOption.EXTENSION, false);
+    fixture.configureClient(config -> config.datagramQueue(64).extension(false));
     return fixture;
   }
 
@@ -115,7 +113,7 @@ class UnreliableDatagramTest {
   @OverEachTransport
   void peersWithTheExtensionNeedNoFec(TransportUnderTest transport) {
     try (Fixture fixture = fixture(transport)) {
-      fixture.bootstrap.option(KcpChannelOption.EXTENSION, true);
+      fixture.configureClient(config -> config.extension(true));
       fixture.bootstrap.option(KcpChannelOption.FEC, FecConfig.NONE);
       fixture.serverBootstrap.childOption(KcpChannelOption.FEC, FecConfig.NONE);
       fixture.serve(Echo::new);
@@ -138,9 +136,9 @@ class UnreliableDatagramTest {
   @Test
   void datagramToAPeerWithoutTheExtensionAndWithoutFecFails() {
     try (Fixture fixture = fixture(TransportUnderTest.NIO)) {
-      fixture.bootstrap.option(KcpChannelOption.EXTENSION, true);
+      fixture.configureClient(config -> config.extension(true));
       fixture.bootstrap.option(KcpChannelOption.FEC, FecConfig.NONE);
-      fixture.serverBootstrap.childOption(KcpChannelOption.EXTENSION, false);
+      fixture.configureChildren(config -> config.extension(false));
       fixture.serve(Echo::new);
       Both both = new Both();
       KcpChannel client = fixture.connect(both);
@@ -154,7 +152,7 @@ class UnreliableDatagramTest {
               });
 
       assertInstanceOf(IOException.class, sent.cause());
-      assertFailsNaming(KcpChannelOption.FEC, send(client, (byte) 1).awaitUninterruptibly());
+      assertFailsNaming(KcpChannelOption.FEC.name(), send(client, (byte) 1).awaitUninterruptibly());
       assertTrue(client.isActive());
     }
   }
@@ -183,13 +181,13 @@ class UnreliableDatagramTest {
 
       ChannelFuture withoutFec = send(client, (byte) 1);
       await().until(withoutFec::isDone);
-      assertFailsNaming(KcpChannelOption.FEC, withoutFec);
+      assertFailsNaming(KcpChannelOption.FEC.name(), withoutFec);
 
       client.config().setOption(KcpChannelOption.FEC, FecConfig.of(3, 2));
-      client.config().setOption(KcpChannelOption.UNRELIABLE_QUEUE, 0);
+      Fixture.configure(client, config -> config.datagramQueue(0));
       ChannelFuture withoutQueue = send(client, (byte) 1);
       await().until(withoutQueue::isDone);
-      assertFailsNaming(KcpChannelOption.UNRELIABLE_QUEUE, withoutQueue);
+      assertFailsNaming("datagramQueue", withoutQueue);
       assertEquals(0, client.maxUnreliableBytes());
     }
   }
@@ -197,7 +195,7 @@ class UnreliableDatagramTest {
   @Test
   void withoutAQueueDatagramsAreDropped() throws InterruptedException {
     try (Fixture fixture = fixture(TransportUnderTest.NIO)) {
-      fixture.serverBootstrap.childOption(KcpChannelOption.UNRELIABLE_QUEUE, 0);
+      fixture.configureChildren(config -> config.datagramQueue(0));
       fixture.serve(Echo::new);
       Both both = new Both();
       KcpChannel client = connected(fixture, both);
@@ -213,7 +211,7 @@ class UnreliableDatagramTest {
   @Test
   void oldestAreDroppedWhileNothingIsRead() throws InterruptedException {
     try (Fixture fixture = fixture(TransportUnderTest.NIO)) {
-      fixture.serverBootstrap.childOption(KcpChannelOption.UNRELIABLE_QUEUE, 2);
+      fixture.configureChildren(config -> config.datagramQueue(2));
       Both served = new Both();
       fixture.serve(() -> served);
       KcpChannel client = fixture.connect(new Both());
@@ -240,7 +238,7 @@ class UnreliableDatagramTest {
   void datagramIsSentWhileTheStreamIsBlocked() throws InterruptedException {
     try (Fixture fixture = fixture(TransportUnderTest.NIO)) {
       fixture.serverBootstrap.childOption(KcpChannelOption.RECEIVE_WINDOW, 4);
-      fixture.bootstrap.option(KcpChannelOption.SEND_QUEUE, 4);
+      fixture.configureClient(config -> config.sendQueue(4));
       fixture.serve(Both::new);
       KcpChannel client = fixture.connect(new Both());
       client.writeAndFlush(Unpooled.wrappedBuffer(new byte[1]));
@@ -256,15 +254,15 @@ class UnreliableDatagramTest {
     }
   }
 
-  private static void assertFailsNaming(ChannelOption<?> option, ChannelFuture future) {
+  private static void assertFailsNaming(String setting, ChannelFuture future) {
     String message = future.awaitUninterruptibly().cause().getMessage();
-    assertTrue(message.contains(option.name()), message);
+    assertTrue(message.contains(setting), message);
   }
 
   @Test
   void futuresOfDroppedDatagramsFailAndTheOthersSucceed() {
     try (Fixture fixture = fixture(TransportUnderTest.NIO)) {
-      fixture.bootstrap.option(KcpChannelOption.UNRELIABLE_QUEUE, 2);
+      fixture.configureClient(config -> config.datagramQueue(2));
       fixture.serve(Echo::new);
       Both both = new Both();
       KcpChannel client = connected(fixture, both);
@@ -284,7 +282,7 @@ class UnreliableDatagramTest {
           .syncUninterruptibly();
 
       for (int i = 0; i < 2; i++) {
-        assertFailsNaming(KcpChannelOption.UNRELIABLE_QUEUE, sent.get(i));
+        assertFailsNaming("datagramQueue", sent.get(i));
       }
       assertTrue(sent.get(2).awaitUninterruptibly().isSuccess());
       assertTrue(sent.get(3).awaitUninterruptibly().isSuccess());
@@ -414,7 +412,7 @@ class UnreliableDatagramTest {
   @Test
   void rewritingDroppedDatagramsDoesNotBlockTheEventLoop() throws Exception {
     try (Fixture fixture = fixture(TransportUnderTest.NIO)) {
-      fixture.bootstrap.option(KcpChannelOption.UNRELIABLE_QUEUE, 1);
+      fixture.configureClient(config -> config.datagramQueue(1));
       fixture.serve(Echo::new);
       KcpChannel client = connected(fixture, new Both());
       AtomicBoolean stopped = new AtomicBoolean();

@@ -309,6 +309,8 @@ final class TunnelOptions {
             .sendWindow(sendWindow == null ? defaults.sendWindow() : sendWindow)
             .receiveWindow(receiveWindow == null ? defaults.receiveWindow() : receiveWindow)
             .ackNoDelay(ackNoDelay)
+            .lingerMs(TunnelSettings.LINGER_MS)
+            .lingerMaxMs(TunnelSettings.LINGER_MS)
             .rateLimit(checked("--ratelimit", rateLimit, 0, Integer.MAX_VALUE));
     if (smuxVersion == 1) {
       // A connection that is not read stops its session, and may be read again at any time.

@@ -67,8 +67,6 @@ record TunnelSettings(
             .option(KcpServerChannelOption.KEY_RING, keys)
             .childOption(KcpChannelOption.CONFIG, kcp)
             .childOption(KcpChannelOption.FEC, fec)
-            .childOption(KcpChannelOption.LINGER, LINGER_MS)
-            .childOption(KcpChannelOption.LINGER_MAX, LINGER_MS)
             .childOption(ChannelOption.WRITE_BUFFER_WATER_MARK, SESSION_WATER_MARK);
     setSocketOptions(bootstrap);
     return bootstrap;
@@ -83,8 +81,6 @@ record TunnelSettings(
             .option(KcpChannelOption.KEY_RING, keys)
             .option(KcpChannelOption.CONFIG, kcp)
             .option(KcpChannelOption.FEC, fec)
-            .option(KcpChannelOption.LINGER, LINGER_MS)
-            .option(KcpChannelOption.LINGER_MAX, LINGER_MS)
             .option(ChannelOption.WRITE_BUFFER_WATER_MARK, SESSION_WATER_MARK);
     setSocketOptions(bootstrap);
     return bootstrap;

@@ -2,6 +2,7 @@ package io.kcp4j.netty.interop;
 
 import static java.util.concurrent.TimeUnit.SECONDS;
 
+import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpStats;
 import io.kcp4j.netty.KcpChannel;
 import io.kcp4j.netty.KcpChannelOption;
@@ -21,7 +22,7 @@ import java.util.concurrent.TimeoutException;
  */
 abstract class InteropEchoCheck extends SimpleChannelInboundHandler<ByteBuf> {
 
-  private static final int UNRELIABLE_QUEUE = 256;
+  private static final int DATAGRAM_QUEUE = 256;
 
   private final CompletableFuture<Void> done = new CompletableFuture<>();
 
@@ -38,14 +39,14 @@ abstract class InteropEchoCheck extends SimpleChannelInboundHandler<ByteBuf> {
       int timeoutSeconds)
       throws Exception {
     EventLoopGroup group = transport.newGroup();
+    KcpConfig config = settings.config().toBuilder().datagramQueue(DATAGRAM_QUEUE).build();
     Bootstrap bootstrap =
         new Bootstrap()
             .group(group)
             .channel(KcpChannel.class)
-            .option(KcpChannelOption.CONFIG, settings.config())
+            .option(KcpChannelOption.CONFIG, config)
             .option(KcpChannelOption.KEY_RING, settings.keys())
             .option(KcpChannelOption.FEC, settings.fec())
-            .option(KcpChannelOption.UNRELIABLE_QUEUE, UNRELIABLE_QUEUE)
             .handler(this);
     try {
       KcpChannel client = (KcpChannel) bootstrap.connect(server).sync().channel();

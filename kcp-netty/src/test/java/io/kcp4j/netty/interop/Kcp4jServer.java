@@ -2,6 +2,7 @@ package io.kcp4j.netty.interop;
 
 import static java.util.concurrent.TimeUnit.SECONDS;
 
+import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.netty.KcpChannelOption;
 import io.kcp4j.netty.KcpServerChannel;
@@ -21,7 +22,7 @@ import java.net.InetSocketAddress;
 /** A server of kcp4j on loopback that sends back what its sessions receive. */
 final class Kcp4jServer implements AutoCloseable {
 
-  private static final int UNRELIABLE_QUEUE = 256;
+  private static final int DATAGRAM_QUEUE = 256;
 
   private final EventLoopGroup group;
   private final Channel channel;
@@ -36,15 +37,15 @@ final class Kcp4jServer implements AutoCloseable {
   static Kcp4jServer start(PeerTransport transport, SessionSettings settings) {
     EventLoopGroup group = transport.newGroup();
     ChannelGroup children = new DefaultChannelGroup(GlobalEventExecutor.INSTANCE);
+    KcpConfig config =
+        settings.config().toBuilder().datagramQueue(DATAGRAM_QUEUE).lingerMs(0).build();
     ServerBootstrap bootstrap =
         new ServerBootstrap()
             .group(group)
             .channel(KcpServerChannel.class)
             .option(KcpServerChannelOption.KEY_RING, settings.keys())
-            .childOption(KcpChannelOption.CONFIG, settings.config())
+            .childOption(KcpChannelOption.CONFIG, config)
             .childOption(KcpChannelOption.FEC, settings.fec())
-            .childOption(KcpChannelOption.UNRELIABLE_QUEUE, UNRELIABLE_QUEUE)
-            .childOption(KcpChannelOption.LINGER, 0)
             .childHandler(
                 new ChannelInitializer<Channel>() {
                   @Override

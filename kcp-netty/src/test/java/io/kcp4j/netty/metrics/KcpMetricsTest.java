@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.netty.KcpChannel;
 import io.kcp4j.netty.KcpChannelOption;
@@ -58,7 +59,7 @@ class KcpMetricsTest {
               new Bootstrap()
                   .group(group)
                   .channel(KcpChannel.class)
-                  .option(KcpChannelOption.EXTENSION, false)
+                  .option(KcpChannelOption.CONFIG, KcpConfig.builder().extension(false).build())
                   .handler(new ChannelInboundHandlerAdapter())
                   .connect(server.localAddress())
                   .sync()
