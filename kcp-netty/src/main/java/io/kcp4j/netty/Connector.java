@@ -69,9 +69,7 @@ final class Connector implements KcpEndpoint.Owner {
         new KcpContext(
             config.getAllocator(), loop.clientBudget(), channel.endpointCounters(), loop.rings()),
         config.keyRing(),
-        SessionDirectory.ofOne(0),
-        KcpEndpoint.DEFAULT_MAX_DATAGRAM_BYTES,
-        false);
+        SessionDirectory.ofOne(0));
   }
 
   /** Why no attempt can be made, or null. */

@@ -443,7 +443,7 @@ public final class KcpChannel extends AbstractChannel implements DuplexChannel {
     if (session == null || !isOpen()) {
       return;
     }
-    switch (config.endOnPortUnreachable()) {
+    switch (config.socketOptions().config().portUnreachable()) {
       case IGNORE -> {}
       case PROBE -> endpoint.portUnreachable(session);
       case END -> {

@@ -29,10 +29,6 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
       new OptionTable<KcpChannelConfig>()
           .add(KcpChannelOption.CONV, KcpChannelConfig::conv, KcpChannelConfig::setConv)
           .add(
-              KcpChannelOption.END_ON_PORT_UNREACHABLE,
-              KcpChannelConfig::endOnPortUnreachable,
-              KcpChannelConfig::setEndOnPortUnreachable)
-          .add(
               KcpChannelOption.CONNECT_PROBE,
               KcpChannelConfig::isConnectProbe,
               (config, value) -> config.connectProbe = value)
@@ -59,7 +55,6 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
 
   private volatile KcpConfig kcp = KcpConfig.DEFAULT;
   private volatile int conv;
-  private volatile PortUnreachable endOnPortUnreachable = PortUnreachable.PROBE;
   private volatile boolean connectProbe;
   private volatile KeyRing keyRing = KeyRing.NONE;
   private volatile FecConfig fec = FecConfig.NONE;
@@ -99,10 +94,6 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
     return conv;
   }
 
-  PortUnreachable endOnPortUnreachable() {
-    return endOnPortUnreachable;
-  }
-
   boolean isConnectProbe() {
     return connectProbe;
   }
@@ -138,20 +129,11 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
   }
 
   private void setConv(int conv) {
-    checkIsClient(KcpChannelOption.CONV, conv);
-    this.conv = conv;
-  }
-
-  private void setEndOnPortUnreachable(PortUnreachable action) {
-    checkIsClient(KcpChannelOption.END_ON_PORT_UNREACHABLE, action);
-    endOnPortUnreachable = action;
-  }
-
-  private <T> void checkIsClient(ChannelOption<T> option, T value) {
     if (kcpChannel.parent() != null) {
       throw new IllegalArgumentException(
-          option + ": " + value + " (expected: unset, the channel was accepted)");
+          KcpChannelOption.CONV + ": " + conv + " (expected: unset, the channel was accepted)");
     }
+    this.conv = conv;
   }
 
   /** In seconds, rounded up; -1, as with TCP, for the default. */

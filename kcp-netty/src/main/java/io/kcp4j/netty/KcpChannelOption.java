@@ -13,9 +13,8 @@ import io.netty.channel.ChannelOption;
  * accepted children. Unless noted, they may be changed at any time, by any thread; values out of
  * range make {@code setOption} throw {@link IllegalArgumentException}. Ranges and defaults not
  * given here are those of {@link KcpConfig}, which has further settings: {@link #CONFIG}. A client
- * also has the options of its socket: {@link KcpSocketOption}, {@code SO_RCVBUF} and {@code
- * SO_SNDBUF} (both 4 MiB by default), {@code SO_REUSEADDR}, {@code IP_TOS} and those of the native
- * transports.
+ * also has the options of its socket: {@code SO_RCVBUF} and {@code SO_SNDBUF} (both 4 MiB by
+ * default), {@code SO_REUSEADDR}, {@code IP_TOS} and those of the native transports.
  */
 public final class KcpChannelOption {
 
@@ -61,14 +60,6 @@ public final class KcpChannelOption {
 
   /** See {@link KcpConfig#keepAliveProbes()}. */
   public static final ChannelOption<Integer> KEEP_ALIVE_PROBES = option("KEEP_ALIVE_PROBES");
-
-  /**
-   * What a client does when the system reports that nobody listens at the server's port (ICMP port
-   * unreachable), as after a crash of the server's process. Default {@link PortUnreachable#PROBE}.
-   * Cannot be set on an accepted child.
-   */
-  public static final ChannelOption<PortUnreachable> END_ON_PORT_UNREACHABLE =
-      option("END_ON_PORT_UNREACHABLE");
 
   /**
    * How long a peer may be unresponsive while {@code close()} waits until it has acknowledged what
@@ -117,6 +108,12 @@ public final class KcpChannelOption {
    * that begin later.
    */
   public static final ChannelOption<KcpTracerFactory> TRACER = option("TRACER");
+
+  /**
+   * The settings of the UDP socket; default {@link KcpSocketConfig#DEFAULT}. Set by {@code option}
+   * on a client or on a server, for all its sockets. To be set before registration, unless noted.
+   */
+  public static final ChannelOption<KcpSocketConfig> SOCKET_CONFIG = option("SOCKET_CONFIG");
 
   private KcpChannelOption() {}
 

@@ -79,9 +79,6 @@ final class KcpEndpoint implements SessionTable.Handler {
     default void closed() {}
   }
 
-  /** The receive buffer of kcp-go has this size. */
-  static final int DEFAULT_MAX_DATAGRAM_BYTES = 1500;
-
   private static final InternalLogger logger = InternalLoggerFactory.getInstance(KcpEndpoint.class);
 
   private final EventLoop eventLoop;
@@ -118,9 +115,7 @@ final class KcpEndpoint implements SessionTable.Handler {
       SocketOptions options,
       KcpContext context,
       KeyRing keyRing,
-      SessionDirectory directory,
-      int maxDatagramBytes,
-      boolean acceptOnProbe) {
+      SessionDirectory directory) {
     this.eventLoop = eventLoop;
     this.owner = owner;
     this.options = options;
@@ -143,9 +138,8 @@ final class KcpEndpoint implements SessionTable.Handler {
             loop.fecContext(),
             loop.wheel(),
             directory,
-            maxDatagramBytes,
+            options.config().maxDatagramBytes(),
             loop.readNowUs());
-    table.acceptOnProbe(acceptOnProbe);
     log = new EndpointLog(socket.channel(), context.total());
     sweep = loop.newKeepAliveSweep(table, this::warnOfKeyUsageLimit);
     ReadModeration moderation = new ReadModeration(socket::pauseReads);
@@ -154,13 +148,7 @@ final class KcpEndpoint implements SessionTable.Handler {
 
   private UdpSocket newSocket() {
     return new UdpSocket(
-        eventLoop,
-        loop.receiveSpace(),
-        options.receiveMode().isGroAllowed(),
-        options.receiveMode().isRecvmmsgAllowed(),
-        context.total(),
-        options::sendSegments,
-        loop::nowUs);
+        eventLoop, loop.receiveSpace(), options.config().offload(), context.total(), loop::nowUs);
   }
 
   private void warnOfKeyUsageLimit() {
@@ -170,8 +158,9 @@ final class KcpEndpoint implements SessionTable.Handler {
   /** Takes over the settings of a server. To be called before registration. */
   void configure(KcpServerChannelConfig config) {
     table.unvalidatedLimit(config.maxUnvalidated());
-    table.convsPerAddress(config.convsPerAddress());
-    table.openFailuresPerSecond(config.maxOpenFailures());
+    table.acceptOnProbe(options.config().acceptOnProbe());
+    table.convsPerAddress(options.config().maxSessionsPerAddress());
+    table.openFailuresPerSecond(options.config().maxDecryptFailures());
   }
 
   /** Gives a server its reset tokens. To be called before it receives anything. */

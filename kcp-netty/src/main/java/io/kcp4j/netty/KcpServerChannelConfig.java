@@ -1,8 +1,6 @@
 package io.kcp4j.netty;
 
-import io.kcp4j.Segment;
 import io.kcp4j.crypto.KeyRing;
-import io.kcp4j.netty.udp.UdpTransport;
 import io.kcp4j.session.ResetTokens;
 import io.kcp4j.session.SessionTable;
 import io.netty.buffer.PooledByteBufAllocator;
@@ -20,10 +18,6 @@ public final class KcpServerChannelConfig extends DefaultChannelConfig {
   private static final OptionTable<KcpServerChannelConfig> OPTIONS =
       new OptionTable<KcpServerChannelConfig>()
           .add(
-              KcpServerChannelOption.ACCEPT_ON_PROBE,
-              KcpServerChannelConfig::isAcceptOnProbe,
-              (config, value) -> config.acceptOnProbe = value)
-          .add(
               KcpServerChannelOption.SOCKETS,
               KcpServerChannelConfig::sockets,
               KcpServerChannelConfig::setSockets)
@@ -40,14 +34,6 @@ public final class KcpServerChannelConfig extends DefaultChannelConfig {
               KcpServerChannelConfig::maxUnvalidated,
               KcpServerChannelConfig::setMaxUnvalidated)
           .add(
-              KcpServerChannelOption.CONVS_PER_ADDRESS,
-              KcpServerChannelConfig::convsPerAddress,
-              KcpServerChannelConfig::setConvsPerAddress)
-          .add(
-              KcpServerChannelOption.MAX_OPEN_FAILURES,
-              KcpServerChannelConfig::maxOpenFailures,
-              KcpServerChannelConfig::setMaxOpenFailures)
-          .add(
               KcpServerChannelOption.ACCEPT_FILTER,
               KcpServerChannelConfig::acceptFilter,
               (config, value) -> config.acceptFilter = value)
@@ -55,10 +41,6 @@ public final class KcpServerChannelConfig extends DefaultChannelConfig {
               KcpServerChannelOption.MEMORY_LIMIT,
               KcpServerChannelConfig::memoryLimitBytes,
               KcpServerChannelConfig::setMemoryLimitBytes)
-          .add(
-              KcpServerChannelOption.MAX_DATAGRAM,
-              KcpServerChannelConfig::maxDatagramBytes,
-              KcpServerChannelConfig::setMaxDatagramBytes)
           .add(
               KcpServerChannelOption.RESET_SECRET,
               KcpServerChannelConfig::resetSecret,
@@ -75,7 +57,6 @@ public final class KcpServerChannelConfig extends DefaultChannelConfig {
   private final KcpServerChannel server;
   private final OptionMistakes mistakes = new OptionMistakes(OptionMistakes.Target.SERVER);
 
-  private volatile boolean acceptOnProbe;
   private volatile int sockets = 1;
 
   /** Null for the group of the server's event loop. */
@@ -83,11 +64,8 @@ public final class KcpServerChannelConfig extends DefaultChannelConfig {
 
   private volatile int maxSessions = defaultMaxSessions(ProcessLimit.HALF_OF_HEAP_BYTES);
   private volatile int maxUnvalidated = SessionTable.DEFAULT_UNVALIDATED_LIMIT;
-  private volatile int convsPerAddress;
-  private volatile int maxOpenFailures = SessionTable.DEFAULT_OPEN_FAILURES_PER_SECOND;
   private volatile AcceptFilter acceptFilter = AcceptFilter.ALL;
   private volatile long memoryLimitBytes = ProcessLimit.HALF_OF_HEAP_BYTES;
-  private volatile int maxDatagramBytes = KcpEndpoint.DEFAULT_MAX_DATAGRAM_BYTES;
 
   private volatile KeyRing keyRing = KeyRing.NONE;
 
@@ -103,10 +81,6 @@ public final class KcpServerChannelConfig extends DefaultChannelConfig {
   /** How many sessions fit this memory, which is not that of {@code MEMORY_LIMIT}. */
   static int defaultMaxSessions(long bytes) {
     return (int) Math.max(1, Math.min(MAX_DEFAULT_SESSIONS, bytes / SessionTable.SESSION_BYTES));
-  }
-
-  boolean isAcceptOnProbe() {
-    return acceptOnProbe;
   }
 
   int sockets() {
@@ -126,24 +100,12 @@ public final class KcpServerChannelConfig extends DefaultChannelConfig {
     return maxUnvalidated;
   }
 
-  int convsPerAddress() {
-    return convsPerAddress;
-  }
-
-  int maxOpenFailures() {
-    return maxOpenFailures;
-  }
-
   AcceptFilter acceptFilter() {
     return acceptFilter;
   }
 
   long memoryLimitBytes() {
     return memoryLimitBytes;
-  }
-
-  int maxDatagramBytes() {
-    return maxDatagramBytes;
   }
 
   KeyRing keyRing() {
@@ -174,26 +136,9 @@ public final class KcpServerChannelConfig extends DefaultChannelConfig {
     maxUnvalidated = sessions;
   }
 
-  private void setConvsPerAddress(int convs) {
-    check(KcpServerChannelOption.CONVS_PER_ADDRESS, convs, 0, Integer.MAX_VALUE);
-    convsPerAddress = convs;
-  }
-
-  private void setMaxOpenFailures(int perSecond) {
-    int max = SessionTable.MAX_OPEN_FAILURES_PER_SECOND;
-    check(KcpServerChannelOption.MAX_OPEN_FAILURES, perSecond, 1, max);
-    maxOpenFailures = perSecond;
-  }
-
   private void setMemoryLimitBytes(long bytes) {
     check(KcpServerChannelOption.MEMORY_LIMIT, bytes, 1, Long.MAX_VALUE);
     memoryLimitBytes = bytes;
-  }
-
-  private void setMaxDatagramBytes(int bytes) {
-    int max = UdpTransport.SLOT_BYTES - 1;
-    check(KcpServerChannelOption.MAX_DATAGRAM, bytes, Segment.HEADER_BYTES, max);
-    maxDatagramBytes = bytes;
   }
 
   private void setResetSecret(byte[] secret) {

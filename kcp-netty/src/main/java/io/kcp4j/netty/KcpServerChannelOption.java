@@ -6,17 +6,12 @@ import io.netty.channel.EventLoopGroup;
 
 /**
  * The options of a {@link KcpServerChannel}, to be set before it is registered unless noted. It
- * also has those of its socket: {@link KcpSocketOption}, {@code SO_RCVBUF} and {@code SO_SNDBUF}
- * (both 4 MiB by default), {@code SO_REUSEADDR}, {@code IP_TOS} and those of the native transports.
- * Values out of range make {@code setOption} throw {@link IllegalArgumentException}.
+ * also has those of its sockets: {@link KcpChannelOption#SOCKET_CONFIG}, {@code SO_RCVBUF} and
+ * {@code SO_SNDBUF} (both 4 MiB by default), {@code SO_REUSEADDR}, {@code IP_TOS} and those of the
+ * native transports. Values out of range make {@code setOption} throw {@link
+ * IllegalArgumentException}.
  */
 public final class KcpServerChannelOption {
-
-  /**
-   * Whether a window probe of an unknown peer makes a child channel. By default the probe is only
-   * answered, and a child is made when the first payload arrives.
-   */
-  public static final ChannelOption<Boolean> ACCEPT_ON_PROBE = option("ACCEPT_ON_PROBE");
 
   /** The largest value of {@link #SOCKETS}. */
   public static final int MAX_SOCKETS = 1024;
@@ -63,24 +58,6 @@ public final class KcpServerChannelOption {
   public static final ChannelOption<Integer> MAX_UNVALIDATED = option("MAX_UNVALIDATED");
 
   /**
-   * The most sessions of a remote address, address and port, whose peers have acknowledged
-   * something. When there is one more, the oldest of them ends with {@link
-   * io.kcp4j.EndReason#REPLACED}. With 1, as in kcp-go, a client that begins again from its port
-   * replaces its session. Each of several {@link #SOCKETS} counts its own. At least 0; 0, the
-   * default, means any number.
-   */
-  public static final ChannelOption<Integer> CONVS_PER_ADDRESS = option("CONVS_PER_ADDRESS");
-
-  /**
-   * The most packets in a second, for each of several {@link #SOCKETS}, that are opened though no
-   * key opens them; of each network (24 bits of an IPv4 address, 56 of an IPv6 address) a
-   * sixteenth. Beyond that, packets are dropped unopened, but for those from the addresses of
-   * sessions whose peers have acknowledged something, of which as many again may fail. 1 to
-   * 1000000; default 200000.
-   */
-  public static final ChannelOption<Integer> MAX_OPEN_FAILURES = option("MAX_OPEN_FAILURES");
-
-  /**
    * Decides which peers may begin a session; default {@link AcceptFilter#ALL}. May be changed at
    * any time, by any thread.
    */
@@ -99,9 +76,6 @@ public final class KcpServerChannelOption {
    * says, in bytes. Each is sure of an equal part of it.
    */
   public static final ChannelOption<Long> MEMORY_LIMIT = option("MEMORY_LIMIT");
-
-  /** The largest datagram that is accepted, in bytes: 24 to 2047, default 1500. */
-  public static final ChannelOption<Integer> MAX_DATAGRAM = option("MAX_DATAGRAM");
 
   /**
    * The keys that seal and open the packets of all sessions; default {@link KeyRing#NONE}. After

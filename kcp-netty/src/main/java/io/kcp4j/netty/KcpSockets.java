@@ -242,9 +242,7 @@ final class KcpSockets {
             config.socketOptions(),
             context,
             config.keyRing(),
-            directory,
-            config.maxDatagramBytes(),
-            config.isAcceptOnProbe());
+            directory);
     endpoint.configure(config);
     endpoints.add(endpoint);
     return endpoint;

@@ -21,9 +21,9 @@ final class OptionMistakes {
     CHILD
   }
 
-  /** Of which classes the options of sessions, servers and sockets are. */
+  /** Of which classes the options of sessions and servers are. */
   private static final List<String> PREFIXES =
-      Stream.of(KcpChannelOption.class, KcpServerChannelOption.class, KcpSocketOption.class)
+      Stream.of(KcpChannelOption.class, KcpServerChannelOption.class)
           .map(type -> type.getName() + '#')
           .toList();
 

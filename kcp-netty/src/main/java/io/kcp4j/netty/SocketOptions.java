@@ -34,18 +34,13 @@ final class SocketOptions {
   private static final OptionTable<SocketOptions> OWN =
       new OptionTable<SocketOptions>()
           .add(
-              KcpSocketOption.SEND_SEGMENTS,
-              SocketOptions::sendSegments,
-              SocketOptions::setSendSegments)
-          .add(
-              KcpSocketOption.RECEIVE,
-              SocketOptions::receiveMode,
-              (options, mode) -> options.receiveMode = mode);
+              KcpChannelOption.SOCKET_CONFIG,
+              SocketOptions::config,
+              (options, config) -> options.config = config);
 
   private final Map<ChannelOption<?>, Object> values = new LinkedHashMap<>();
 
-  private volatile int sendSegments = KcpSocketOption.MAX_SEND_SEGMENTS;
-  private volatile ReceiveMode receiveMode = ReceiveMode.AUTO;
+  private volatile KcpSocketConfig config = KcpSocketConfig.DEFAULT;
   private final List<DatagramChannel> sockets = new ArrayList<>(1);
 
   SocketOptions() {
@@ -53,25 +48,8 @@ final class SocketOptions {
     values.put(ChannelOption.SO_SNDBUF, DEFAULT_BUFFER_BYTES);
   }
 
-  int sendSegments() {
-    return sendSegments;
-  }
-
-  ReceiveMode receiveMode() {
-    return receiveMode;
-  }
-
-  private void setSendSegments(int segments) {
-    if (segments < 1 || segments > KcpSocketOption.MAX_SEND_SEGMENTS) {
-      throw new IllegalArgumentException(
-          KcpSocketOption.SEND_SEGMENTS
-              + ": "
-              + segments
-              + " (expected: 1 to "
-              + KcpSocketOption.MAX_SEND_SEGMENTS
-              + ")");
-    }
-    sendSegments = segments;
+  KcpSocketConfig config() {
+    return config;
   }
 
   /**

@@ -70,7 +70,8 @@ class ConnectTest {
   void probedServerMayAcceptAtOnce(TransportUnderTest transport) throws Exception {
     try (Fixture fixture = new Fixture(transport)) {
       fixture.bootstrap.option(KcpChannelOption.CONNECT_PROBE, true);
-      fixture.serverBootstrap.option(KcpServerChannelOption.ACCEPT_ON_PROBE, true);
+      KcpSocketConfig config = KcpSocketConfig.builder().acceptOnProbe(true).build();
+      fixture.serverBootstrap.option(KcpChannelOption.SOCKET_CONFIG, config);
       fixture.serve(Echo::new);
 
       KcpChannel client = fixture.connect(new Recorder());

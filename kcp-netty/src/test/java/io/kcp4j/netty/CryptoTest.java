@@ -186,7 +186,8 @@ class CryptoTest {
   void mtuIsTheSizeOfTheWholePacket() {
     try (Fixture fixture = new Fixture(TransportUnderTest.NIO)) {
       fixture.serverBootstrap.option(KcpServerChannelOption.KEY_RING, KeyRing.of(NEW));
-      fixture.serverBootstrap.option(KcpServerChannelOption.MAX_DATAGRAM, 600);
+      KcpSocketConfig config = KcpSocketConfig.builder().maxDatagramBytes(600).build();
+      fixture.serverBootstrap.option(KcpChannelOption.SOCKET_CONFIG, config);
       fixture.bootstrap.option(KcpChannelOption.KEY_RING, KeyRing.of(NEW));
       fixture.bootstrap.option(KcpChannelOption.MTU, 600);
       fixture.serve(Echo::new);

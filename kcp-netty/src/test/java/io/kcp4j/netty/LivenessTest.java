@@ -93,7 +93,8 @@ class LivenessTest {
   void exceptionHasTheSizeOfDatagramsThatThePathDrops(TransportUnderTest transport)
       throws Exception {
     try (Fixture fixture = new Fixture(transport)) {
-      fixture.serverBootstrap.option(KcpServerChannelOption.MAX_DATAGRAM, 1300);
+      KcpSocketConfig config = KcpSocketConfig.builder().maxDatagramBytes(1300).build();
+      fixture.serverBootstrap.option(KcpChannelOption.SOCKET_CONFIG, config);
       fixture.bootstrap.option(KcpChannelOption.MTU, 1400);
       fixture.bootstrap.option(KcpChannelOption.USER_TIMEOUT, 1000);
       fixture.serve(Echo::new);

@@ -176,7 +176,10 @@ class MisplacedOptionsTest {
         Arguments.of(KcpChannelOption.KEY_RING, KEYS, KcpServerChannelOption.KEY_RING),
         Arguments.of(KcpServerChannelOption.KEY_RING, KEYS, KcpServerChannelOption.KEY_RING),
         Arguments.of(KcpServerChannelOption.MAX_SESSIONS, 5, KcpServerChannelOption.MAX_SESSIONS),
-        Arguments.of(KcpSocketOption.SEND_SEGMENTS, 5, KcpSocketOption.SEND_SEGMENTS),
+        Arguments.of(
+            KcpChannelOption.SOCKET_CONFIG,
+            KcpSocketConfig.DEFAULT,
+            KcpChannelOption.SOCKET_CONFIG),
         Arguments.of(KcpChannelOption.LINGER, -1, KcpChannelOption.LINGER),
         Arguments.of(KcpChannelOption.CONV, 5, KcpChannelOption.CONV));
   }

@@ -48,11 +48,11 @@ class OptionsTest {
         Arguments.of(KcpChannelOption.IDLE_TIMEOUT, 1),
         Arguments.of(KcpChannelOption.KEEP_ALIVE_INTERVAL, 0),
         Arguments.of(KcpChannelOption.KEEP_ALIVE_PROBES, 3),
-        Arguments.of(KcpChannelOption.END_ON_PORT_UNREACHABLE, PortUnreachable.IGNORE),
+        Arguments.of(
+            KcpChannelOption.SOCKET_CONFIG,
+            KcpSocketConfig.builder().maxDatagramBytes(576).build()),
         Arguments.of(KcpChannelOption.LINGER, 0),
         Arguments.of(KcpChannelOption.CONNECT_PROBE, true),
-        Arguments.of(KcpSocketOption.SEND_SEGMENTS, 16),
-        Arguments.of(KcpSocketOption.RECEIVE, ReceiveMode.SINGLE),
         Arguments.of(ChannelOption.SO_RCVBUF, 123_456),
         Arguments.of(ChannelOption.SO_REUSEADDR, true),
         Arguments.of(ChannelOption.IP_TOS, 16),
@@ -80,9 +80,7 @@ class OptionsTest {
         Arguments.of(KcpChannelOption.IDLE_TIMEOUT, -1),
         Arguments.of(KcpChannelOption.KEEP_ALIVE_INTERVAL, -1),
         Arguments.of(KcpChannelOption.KEEP_ALIVE_PROBES, 0),
-        Arguments.of(KcpChannelOption.LINGER, -1),
-        Arguments.of(KcpSocketOption.SEND_SEGMENTS, 0),
-        Arguments.of(KcpSocketOption.SEND_SEGMENTS, 65));
+        Arguments.of(KcpChannelOption.LINGER, -1));
   }
 
   @ParameterizedTest
@@ -121,30 +119,26 @@ class OptionsTest {
   void serverOptionsReadAsTheyWereSet() {
     KcpServerChannelConfig config = new KcpServerChannel().config();
 
-    assertTrue(config.setOption(KcpServerChannelOption.ACCEPT_ON_PROBE, true));
+    KcpSocketConfig sockets = KcpSocketConfig.builder().acceptOnProbe(true).build();
+    assertTrue(config.setOption(KcpChannelOption.SOCKET_CONFIG, sockets));
     assertTrue(config.setOption(KcpServerChannelOption.SOCKETS, 1024));
     assertNull(config.getOption(KcpServerChannelOption.SOCKET_GROUP));
     EventLoopGroup group = new MultiThreadIoEventLoopGroup(1, LocalIoHandler.newFactory());
     assertTrue(config.setOption(KcpServerChannelOption.SOCKET_GROUP, group));
     assertTrue(config.setOption(KcpServerChannelOption.MAX_SESSIONS, 3));
     assertTrue(config.setOption(KcpServerChannelOption.MAX_UNVALIDATED, 2));
-    assertTrue(config.setOption(KcpServerChannelOption.CONVS_PER_ADDRESS, 4));
-    assertTrue(config.setOption(KcpServerChannelOption.MAX_OPEN_FAILURES, 1_000_000));
     AcceptFilter none = (remote, conv) -> false;
     assertTrue(config.setOption(KcpServerChannelOption.ACCEPT_FILTER, none));
     assertTrue(config.setOption(KcpServerChannelOption.MEMORY_LIMIT, 1L << 40));
-    assertTrue(config.setOption(KcpServerChannelOption.MAX_DATAGRAM, 1400));
 
-    assertEquals(true, config.getOption(KcpServerChannelOption.ACCEPT_ON_PROBE));
+    assertEquals(sockets, config.getOption(KcpChannelOption.SOCKET_CONFIG));
+    assertEquals(sockets, config.getOptions().get(KcpChannelOption.SOCKET_CONFIG));
     assertEquals(1024, config.getOption(KcpServerChannelOption.SOCKETS));
     assertEquals(group, config.getOption(KcpServerChannelOption.SOCKET_GROUP));
     assertEquals(3, config.getOption(KcpServerChannelOption.MAX_SESSIONS));
     assertEquals(2, config.getOption(KcpServerChannelOption.MAX_UNVALIDATED));
-    assertEquals(4, config.getOption(KcpServerChannelOption.CONVS_PER_ADDRESS));
-    assertEquals(1_000_000, config.getOption(KcpServerChannelOption.MAX_OPEN_FAILURES));
     assertEquals(none, config.getOption(KcpServerChannelOption.ACCEPT_FILTER));
     assertEquals(1L << 40, config.getOption(KcpServerChannelOption.MEMORY_LIMIT));
-    assertEquals(1400, config.getOptions().get(KcpServerChannelOption.MAX_DATAGRAM));
     assertThrows(
         IllegalArgumentException.class, () -> config.setOption(KcpServerChannelOption.SOCKETS, 0));
     assertThrows(
@@ -156,15 +150,29 @@ class OptionsTest {
     assertThrows(
         IllegalArgumentException.class,
         () -> config.setOption(KcpServerChannelOption.MAX_UNVALIDATED, 0));
-    assertThrows(
-        IllegalArgumentException.class,
-        () -> config.setOption(KcpServerChannelOption.CONVS_PER_ADDRESS, -1));
-    assertThrows(
-        IllegalArgumentException.class,
-        () -> config.setOption(KcpServerChannelOption.MAX_OPEN_FAILURES, 1_000_001));
-    assertThrows(
-        IllegalArgumentException.class,
-        () -> config.setOption(KcpServerChannelOption.MAX_DATAGRAM, 2048));
+  }
+
+  @Test
+  void settingsOfSocketsHaveRanges() {
+    KcpSocketConfig config =
+        KcpSocketConfig.builder()
+            .maxDatagramBytes(2047)
+            .portUnreachable(KcpSocketConfig.PortUnreachable.END)
+            .maxSessionsPerAddress(4)
+            .maxDecryptFailures(1_000_000)
+            .acceptOnProbe(true)
+            .build();
+    assertEquals(2047, config.maxDatagramBytes());
+    assertEquals(KcpSocketConfig.PortUnreachable.END, config.portUnreachable());
+    assertEquals(4, config.maxSessionsPerAddress());
+    assertEquals(1_000_000, config.maxDecryptFailures());
+    assertTrue(config.acceptOnProbe());
+    KcpSocketConfig.Builder builder = KcpSocketConfig.builder();
+    IllegalArgumentException refusal =
+        assertThrows(IllegalArgumentException.class, () -> builder.maxDatagramBytes(2048));
+    assertEquals("maxDatagramBytes: 2048 (expected: 24 to 2047)", refusal.getMessage());
+    assertThrows(IllegalArgumentException.class, () -> builder.maxSessionsPerAddress(-1));
+    assertThrows(IllegalArgumentException.class, () -> builder.maxDecryptFailures(1_000_001));
   }
 
   @Test

@@ -3,12 +3,12 @@ package io.kcp4j.netty;
 import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
-import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kcp4j.Delivery;
 import io.kcp4j.EndReason;
 import io.kcp4j.KcpCounter;
+import io.kcp4j.netty.KcpSocketConfig.PortUnreachable;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.ConnectTimeoutException;
@@ -80,13 +80,17 @@ class PortUnreachableTest {
     }
   }
 
+  private static KcpSocketConfig with(PortUnreachable action) {
+    return KcpSocketConfig.builder().portUnreachable(action).build();
+  }
+
   @OverEachTransport
   void sessionSurvivesTheAbsenceOfItsServerIfAskedFor(TransportUnderTest transport)
       throws Exception {
     try (Fixture fixture = new Fixture(transport);
         ClosedPort closed = new ClosedPort()) {
       Recorder recorder = new Recorder();
-      fixture.bootstrap.option(KcpChannelOption.END_ON_PORT_UNREACHABLE, PortUnreachable.IGNORE);
+      fixture.bootstrap.option(KcpChannelOption.SOCKET_CONFIG, with(PortUnreachable.IGNORE));
       KcpChannel client = connectAndWrite(fixture, closed, recorder);
       await().until(() -> client.stats().get(KcpCounter.RETRANSMITTED) > 2);
 
@@ -105,7 +109,7 @@ class PortUnreachableTest {
       fixture
           .bootstrap
           .option(KcpChannelOption.CONNECT_PROBE, true)
-          .option(KcpChannelOption.END_ON_PORT_UNREACHABLE, PortUnreachable.IGNORE)
+          .option(KcpChannelOption.SOCKET_CONFIG, with(PortUnreachable.IGNORE))
           .option(ChannelOption.CONNECT_TIMEOUT_MILLIS, 800);
 
       ChannelFuture connected = connect(fixture, closed).awaitUninterruptibly();
@@ -118,7 +122,7 @@ class PortUnreachableTest {
   void firstMessageEndsTheSessionIfAskedFor(TransportUnderTest transport) throws Exception {
     try (Fixture fixture = new Fixture(transport);
         ClosedPort closed = new ClosedPort()) {
-      fixture.bootstrap.option(KcpChannelOption.END_ON_PORT_UNREACHABLE, PortUnreachable.END);
+      fixture.bootstrap.option(KcpChannelOption.SOCKET_CONFIG, with(PortUnreachable.END));
       KcpChannel client = connectAndWrite(fixture, closed, new Recorder());
 
       assertTrue(client.closeFuture().await(MOST_CONNECT_MS));
@@ -135,7 +139,7 @@ class PortUnreachableTest {
       fixture
           .bootstrap
           .option(KcpChannelOption.CONNECT_PROBE, true)
-          .option(KcpChannelOption.END_ON_PORT_UNREACHABLE, PortUnreachable.END);
+          .option(KcpChannelOption.SOCKET_CONFIG, with(PortUnreachable.END));
 
       ChannelFuture connected = connect(fixture, closed).awaitUninterruptibly();
 
@@ -161,22 +165,6 @@ class PortUnreachableTest {
       assertTrue(client.closeFuture().await(MOST_PROBING_MS));
       assertEquals(EndReason.PORT_UNREACHABLE, client.endReason());
       assertTrue(client.stats().get(KcpCounter.PROBES_OUT) >= 7);
-    }
-  }
-
-  @Test
-  void childHasNoOptionForIcmp() throws Exception {
-    try (Fixture fixture = new Fixture(TransportUnderTest.NIO)) {
-      fixture.serve(Recorder::new);
-      KcpChannel client = fixture.connect(new Recorder());
-      client.writeAndFlush(Fixture.buffer(client, new byte[1]));
-      KcpChannelConfig child = fixture.child().config();
-
-      assertThrows(
-          IllegalArgumentException.class,
-          () -> child.setOption(KcpChannelOption.END_ON_PORT_UNREACHABLE, PortUnreachable.END));
-      assertEquals(
-          PortUnreachable.PROBE, child.getOption(KcpChannelOption.END_ON_PORT_UNREACHABLE));
     }
   }
 }

@@ -12,7 +12,7 @@ import java.util.Arrays;
 import java.util.stream.Stream;
 
 /** The transports that tests run over, if they are available. */
-enum TransportUnderTest {
+public enum TransportUnderTest {
   NIO,
   EPOLL,
   EPOLL_WITHOUT_OFFLOAD,
@@ -43,8 +43,12 @@ enum TransportUnderTest {
   /** Sets the options of this transport. */
   void configure(AbstractBootstrap<?, ?> bootstrap) {
     if (this == EPOLL_WITHOUT_OFFLOAD) {
-      bootstrap.option(KcpSocketOption.SEND_SEGMENTS, 1);
-      bootstrap.option(KcpSocketOption.RECEIVE, ReceiveMode.RECVMMSG);
+      bootstrap.option(KcpChannelOption.SOCKET_CONFIG, withoutOffload().build());
     }
+  }
+
+  /** Settings of sockets without GSO and GRO. */
+  public static KcpSocketConfig.Builder withoutOffload() {
+    return KcpSocketConfig.builder().offload(false);
   }
 }

@@ -15,7 +15,6 @@ import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Queue;
-import java.util.function.IntSupplier;
 import java.util.function.LongSupplier;
 
 /**
@@ -37,6 +36,9 @@ public final class DatagramWriter {
    */
   static final int REFUSED_US = 600_000_000;
 
+  /** The most datagrams of a batch that Linux takes. */
+  static final int MAX_SEGMENTS = 64;
+
   /** Beyond this number the oldest is forgotten: another refusal costs one system call. */
   static final int MAX_REFUSED = 4096;
 
@@ -45,7 +47,7 @@ public final class DatagramWriter {
 
   private final Channel socket;
   private final KcpCounters counters;
-  private final IntSupplier maxSegments;
+  private final int maxSegments;
   private final LongSupplier nowUs;
   private final BatchPromise batchPromise;
 
@@ -87,11 +89,10 @@ public final class DatagramWriter {
    * Makes a writer.
    *
    * @param counters where refused batches are counted
-   * @param maxSegments the most datagrams of a batch, 1 for no batches; asked each time
+   * @param maxSegments the most datagrams of a batch: 1, for no batches, to {@link #MAX_SEGMENTS}
    * @param nowUs the time, in microseconds
    */
-  DatagramWriter(
-      Channel socket, KcpCounters counters, IntSupplier maxSegments, LongSupplier nowUs) {
+  DatagramWriter(Channel socket, KcpCounters counters, int maxSegments, LongSupplier nowUs) {
     this.socket = socket;
     this.counters = counters;
     this.maxSegments = maxSegments;
@@ -106,7 +107,7 @@ public final class DatagramWriter {
    */
   int maxSegments(InetSocketAddress remote) {
     boolean isSingle = isRefusedByDevice || (!refusedUntilUs.isEmpty() && isRefused(remote));
-    return isSingle ? 1 : maxSegments.getAsInt();
+    return isSingle ? 1 : maxSegments;
   }
 
   private boolean isRefused(InetSocketAddress remote) {

@@ -11,8 +11,8 @@ import io.netty.util.internal.logging.InternalLogger;
 import io.netty.util.internal.logging.InternalLoggerFactory;
 
 /**
- * Allocates the buffers of an epoll socket for the system call that it receives by: recvmsg, with
- * or without UDP_GRO, or recvmmsg. Chooses between GRO and recvmmsg if both are allowed.
+ * Allocates the buffers of an epoll socket for the system call that it receives by: recvmsg with
+ * UDP_GRO, or recvmmsg. Chooses between them if GRO is allowed.
  *
  * <p>With UDP_GRO one read returns a GRO batch, datagrams of one peer that the system has
  * coalesced; with recvmmsg it returns the pending datagrams of any peers. A sample of reads without
@@ -59,41 +59,34 @@ final class ReceiveBuffers extends DefaultMaxMessagesRecvByteBufAllocator {
   private int groBatches;
 
   private ReceiveBuffers(
-      EpollDatagramChannelConfig socket,
-      ReceiveSpace space,
-      boolean isGroAllowed,
-      boolean isRecvmmsgAllowed) {
+      EpollDatagramChannelConfig socket, ReceiveSpace space, boolean isGroAllowed) {
     super(MAX_DATAGRAMS_PER_BATCH);
     this.socket = socket;
     this.space = space;
     boolean isGroAvailable = isGroAllowed;
     try {
-      use(isGroAllowed, isRecvmmsgAllowed && !isGroAllowed);
+      use(isGroAllowed);
     } catch (ChannelException e) {
       logger.debug("UDP_GRO is not available, as on Linux before 5.0", e);
       isGroAvailable = false;
-      use(false, true);
+      use(false);
     }
-    isAuto = isGroAvailable && isRecvmmsgAllowed;
+    isAuto = isGroAvailable;
   }
 
   /** Makes a socket receive into {@code space}; see {@link UdpTransport#receive}. */
-  static void install(
-      EpollDatagramChannelConfig socket,
-      ReceiveSpace space,
-      boolean isGroAllowed,
-      boolean isRecvmmsgAllowed) {
-    socket.setRecvByteBufAllocator(
-        new ReceiveBuffers(socket, space, isGroAllowed, isRecvmmsgAllowed));
+  static void install(EpollDatagramChannelConfig socket, ReceiveSpace space, boolean isGroAllowed) {
+    socket.setRecvByteBufAllocator(new ReceiveBuffers(socket, space, isGroAllowed));
   }
 
-  private void use(boolean gro, boolean recvmmsg) {
+  /** Makes the socket receive by recvmsg with UDP_GRO, or else by recvmmsg. */
+  private void use(boolean gro) {
     if (socket.isUdpGro() != gro) {
       socket.setUdpGro(gro);
     }
     // Netty uses recvmmsg if the maximum size of a datagram is set.
-    socket.setMaxDatagramPayloadSize(recvmmsg ? UdpTransport.SLOT_BYTES : 0);
-    isRecvmmsg = recvmmsg;
+    socket.setMaxDatagramPayloadSize(gro ? 0 : UdpTransport.SLOT_BYTES);
+    isRecvmmsg = !gro;
   }
 
   @Override
@@ -126,9 +119,9 @@ final class ReceiveBuffers extends DefaultMaxMessagesRecvByteBufAllocator {
         return;
       }
       if (isRecvmmsg) {
-        use(true, false);
+        use(true);
       } else if (groBatches == 0 && reads >= MANY_READS * wakeUps) {
-        use(false, true);
+        use(false);
       }
       reads = 0;
       wakeUps = 0;

@@ -10,7 +10,6 @@ import java.net.InetSocketAddress;
 import java.net.SocketAddress;
 import java.net.StandardSocketOptions;
 import java.util.concurrent.TimeUnit;
-import java.util.function.IntSupplier;
 import java.util.function.LongSupplier;
 
 /** A UDP socket on an event loop, and the writer of its datagrams. */
@@ -25,26 +24,23 @@ public final class UdpSocket {
    * Opens a socket, to be registered with {@code eventLoop}.
    *
    * @param space where an epoll socket receives, shared by all sockets of the event loop
-   * @param isGroAllowed whether an epoll socket may receive GRO batches (UDP_GRO)
-   * @param isRecvmmsgAllowed whether it may receive several datagrams by one call (recvmmsg)
+   * @param isOffloadAllowed whether an epoll socket may send GSO batches (UDP_SEGMENT) and receive
+   *     GRO batches (UDP_GRO)
    * @param counters where refused GSO batches are counted
-   * @param maxSegments the most datagrams of a GSO batch, 1 for no batches; asked each time
    * @param nowUs the time, in microseconds
    */
   public UdpSocket(
       EventLoop eventLoop,
       ReceiveSpace space,
-      boolean isGroAllowed,
-      boolean isRecvmmsgAllowed,
+      boolean isOffloadAllowed,
       KcpCounters counters,
-      IntSupplier maxSegments,
       LongSupplier nowUs) {
     transport = UdpTransport.of(eventLoop);
     channel = transport.newDatagramChannel();
-    transport.receive(channel, space, isGroAllowed, isRecvmmsgAllowed);
-    writer =
-        new DatagramWriter(
-            channel, counters, transport.sendsSegments() ? maxSegments : () -> 1, nowUs);
+    transport.receive(channel, space, isOffloadAllowed);
+    boolean isBatched = isOffloadAllowed && transport.sendsSegments();
+    int maxSegments = isBatched ? DatagramWriter.MAX_SEGMENTS : 1;
+    writer = new DatagramWriter(channel, counters, maxSegments, nowUs);
   }
 
   /** The channel that sends and receives. */

@@ -135,22 +135,16 @@ public enum UdpTransport {
   }
 
   /**
-   * Makes an epoll channel receive into {@code space}. Other transports receive one datagram by
-   * each call, into buffers of their own. So does epoll if neither GRO nor recvmmsg is allowed.
+   * Makes an epoll channel receive into {@code space}: by recvmmsg, of which one call receives up
+   * to {@value ReceiveBuffers#MAX_SLOTS} datagrams of any peers, or by UDP_GRO. Other transports
+   * receive one datagram by each call, into buffers of their own.
    *
-   * @param isGroAllowed whether UDP_GRO may be used: one call receives a GRO batch from one peer
-   * @param isRecvmmsgAllowed whether recvmmsg may be used: one call receives up to {@value
-   *     ReceiveBuffers#MAX_SLOTS} datagrams, of any peers; if both are allowed, the socket uses the
-   *     faster one
+   * @param isGroAllowed whether UDP_GRO may be used while that is faster: one call receives a GRO
+   *     batch from one peer
    */
-  void receive(
-      DatagramChannel channel,
-      ReceiveSpace space,
-      boolean isGroAllowed,
-      boolean isRecvmmsgAllowed) {
+  void receive(DatagramChannel channel, ReceiveSpace space, boolean isGroAllowed) {
     if (this == EPOLL) {
-      ReceiveBuffers.install(
-          ((EpollDatagramChannel) channel).config(), space, isGroAllowed, isRecvmmsgAllowed);
+      ReceiveBuffers.install(((EpollDatagramChannel) channel).config(), space, isGroAllowed);
     }
   }
 

@@ -9,9 +9,8 @@ import io.kcp4j.netty.KcpChannel;
 import io.kcp4j.netty.KcpChannelOption;
 import io.kcp4j.netty.KcpServerChannel;
 import io.kcp4j.netty.KcpServerChannelOption;
-import io.kcp4j.netty.KcpSocketOption;
-import io.kcp4j.netty.ReceiveMode;
-import io.netty.bootstrap.AbstractBootstrap;
+import io.kcp4j.netty.KcpSocketConfig;
+import io.kcp4j.netty.TransportUnderTest;
 import io.netty.bootstrap.Bootstrap;
 import io.netty.bootstrap.ServerBootstrap;
 import io.netty.channel.EventLoopGroup;
@@ -76,26 +75,24 @@ enum Bootstraps {
   }
 
   private Bootstrap client() {
-    return withOffload(new Bootstrap())
+    return new Bootstrap()
         .group(group)
         .channel(KcpChannel.class)
+        .option(KcpChannelOption.SOCKET_CONFIG, socketConfig().build())
         .option(KcpChannelOption.CONNECT_PROBE, true);
   }
 
   private ServerBootstrap server() {
-    return withOffload(new ServerBootstrap())
+    return new ServerBootstrap()
         .group(group)
         .channel(KcpServerChannel.class)
-        .option(KcpServerChannelOption.ACCEPT_ON_PROBE, true);
+        .option(KcpChannelOption.SOCKET_CONFIG, socketConfig().acceptOnProbe(true).build());
   }
 
-  private <B extends AbstractBootstrap<B, ?>> B withOffload(B bootstrap) {
-    if (this != EPOLL_WITHOUT_OFFLOAD) {
-      return bootstrap;
-    }
-    return bootstrap
-        .option(KcpSocketOption.SEND_SEGMENTS, 1)
-        .option(KcpSocketOption.RECEIVE, ReceiveMode.RECVMMSG);
+  private KcpSocketConfig.Builder socketConfig() {
+    return this == EPOLL_WITHOUT_OFFLOAD
+        ? TransportUnderTest.withoutOffload()
+        : KcpSocketConfig.builder();
   }
 
   private final class Pair implements BootstrapComboFactory<ServerBootstrap, Bootstrap> {

@@ -54,7 +54,7 @@ class DatagramWriterTest {
   private final KcpCounters counters = new KcpCounters();
   private final FakeSystem system = new FakeSystem();
   private final EmbeddedChannel socket = new EmbeddedChannel(system);
-  private final DatagramWriter writer = new DatagramWriter(socket, counters, () -> 4, () -> now);
+  private final DatagramWriter writer = new DatagramWriter(socket, counters, 4, () -> now);
 
   private static InetSocketAddress remote(int port) {
     return new InetSocketAddress(InetAddress.getLoopbackAddress(), port);

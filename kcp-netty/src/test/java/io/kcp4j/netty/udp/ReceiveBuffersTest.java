@@ -29,7 +29,7 @@ class ReceiveBuffersTest {
   void openSocket() {
     assumeTrue(Epoll.isAvailable(), "epoll is not available on this system");
     socket = new EpollDatagramChannel();
-    receive(/* isGroAllowed= */ true, /* isRecvmmsgAllowed= */ true);
+    receive(/* isGroAllowed= */ true);
   }
 
   @AfterEach
@@ -39,9 +39,9 @@ class ReceiveBuffersTest {
     }
   }
 
-  private void receive(boolean isGroAllowed, boolean isRecvmmsgAllowed) {
+  private void receive(boolean isGroAllowed) {
     space = new ReceiveSpace();
-    UdpTransport.EPOLL.receive(socket, space, isGroAllowed, isRecvmmsgAllowed);
+    UdpTransport.EPOLL.receive(socket, space, isGroAllowed);
     handle = socket.config().getRecvByteBufAllocator().newHandle();
   }
 
@@ -111,7 +111,7 @@ class ReceiveBuffersTest {
   void withoutGroRecvmmsgIsUsedForGood() {
     closeSocket();
     socket = new EpollDatagramChannel(new EpollSocketChannel().fd().intValue());
-    receive(/* isGroAllowed= */ true, /* isRecvmmsgAllowed= */ true);
+    receive(/* isGroAllowed= */ true);
     assertTrue(usesRecvmmsg());
 
     wakeUps(410, 10, 64 * UdpTransport.SLOT_BYTES);
@@ -153,7 +153,7 @@ class ReceiveBuffersTest {
 
   @Test
   void roomOfRecvmmsgAdaptsToTheDatagrams() {
-    receive(/* isGroAllowed= */ false, /* isRecvmmsgAllowed= */ true);
+    receive(/* isGroAllowed= */ false);
     assertEquals(8, slots());
     for (int full = 8; full < 64; full *= 2) {
       readSlots(full);
@@ -173,7 +173,7 @@ class ReceiveBuffersTest {
 
   @Test
   void recvmmsgThatIsNotFilledEndsTheBatch() {
-    receive(/* isGroAllowed= */ false, /* isRecvmmsgAllowed= */ true);
+    receive(/* isGroAllowed= */ false);
     for (int round = 0; round < 2; round++) {
       handle.reset(socket.config());
       handle.incMessagesRead(slots());
@@ -197,18 +197,9 @@ class ReceiveBuffersTest {
   }
 
   @Test
-  void selectedModesStay() {
-    receive(/* isGroAllowed= */ true, /* isRecvmmsgAllowed= */ false);
-    wakeUps(1000, 10, 1400);
-    assertTrue(usesGro());
-
-    receive(/* isGroAllowed= */ false, /* isRecvmmsgAllowed= */ true);
+  void recvmmsgStaysIfGroIsNotAllowed() {
+    receive(/* isGroAllowed= */ false);
     wakeUps(1000, 10, 1400);
     assertTrue(usesRecvmmsg());
-
-    receive(/* isGroAllowed= */ false, /* isRecvmmsgAllowed= */ false);
-    wakeUps(1000, 10, 1400);
-    assertFalse(usesGro());
-    assertFalse(usesRecvmmsg());
   }
 }

@@ -41,13 +41,14 @@ class UdpBatchWriterTest {
   private final UdpBatchWriter batch = new UdpBatchWriter(allocator);
   private final EmbeddedChannel socket = new EmbeddedChannel();
 
-  /** The most datagrams of a GSO batch. */
-  private int maxSegments = 64;
+  private DatagramWriter writer = writer(socket);
 
-  private final DatagramWriter writer = writer(socket);
+  private static DatagramWriter writer(EmbeddedChannel socket) {
+    return writer(socket, DatagramWriter.MAX_SEGMENTS);
+  }
 
-  private DatagramWriter writer(EmbeddedChannel socket) {
-    return new DatagramWriter(socket, new KcpCounters(), () -> maxSegments, () -> 0);
+  private static DatagramWriter writer(EmbeddedChannel socket, int maxSegments) {
+    return new DatagramWriter(socket, new KcpCounters(), maxSegments, () -> 0);
   }
 
   @AfterEach
@@ -115,7 +116,7 @@ class UdpBatchWriterTest {
 
   @Test
   void fullBufferIsSentAndReplacedWhileItsSlicesLive() {
-    maxSegments = 1;
+    writer = writer(socket, 1);
     int datagrams = 200;
     for (int i = 0; i < datagrams; i++) {
       batch.to(writer, PLAIN, null).begin(1400).writeZero(1399).writeByte(i);
@@ -165,7 +166,7 @@ class UdpBatchWriterTest {
   @MethodSource("runs")
   void datagramsOfOneSizeAreOneBatch(
       String name, List<Integer> datagrams, List<List<Integer>> messages) {
-    maxSegments = 4;
+    writer = writer(socket, 4);
     for (int bytes : datagrams) {
       write(writer, REMOTE, new byte[bytes]);
     }
@@ -177,7 +178,7 @@ class UdpBatchWriterTest {
 
   @Test
   void datagramsOfAChunkAreSplitIntoBatches() {
-    maxSegments = 4;
+    writer = writer(socket, 4);
     ByteBuf chunk = chunk();
     send(chunk, 3, 4 * 9 + 2 * 9 + 5, 9);
     send(chunk, 60, 2, 2);

@@ -8,6 +8,7 @@ import io.kcp4j.netty.KcpChannel;
 import io.kcp4j.netty.KcpChannelOption;
 import io.kcp4j.netty.KcpServerChannel;
 import io.kcp4j.netty.KcpServerChannelOption;
+import io.kcp4j.netty.KcpSocketConfig;
 import io.netty.bootstrap.Bootstrap;
 import io.netty.bootstrap.ServerBootstrap;
 import io.netty.channel.ChannelPipeline;
@@ -62,7 +63,8 @@ public enum ConnectionType {
       server
           .channel(KcpServerChannel.class)
           .option(KcpServerChannelOption.KEY_RING, keys)
-          .option(KcpServerChannelOption.ACCEPT_ON_PROBE, true)
+          .option(
+              KcpChannelOption.SOCKET_CONFIG, KcpSocketConfig.builder().acceptOnProbe(true).build())
           .childOption(KcpChannelOption.FEC, FecConfig.of(10, 3));
       client
           .channel(KcpChannel.class)
