@@ -8,7 +8,6 @@ import io.kcp4j.lanes.LanesConfig;
 import io.kcp4j.netty.KcpChannel;
 import io.kcp4j.netty.KcpChannelOption;
 import io.kcp4j.netty.KcpServerChannel;
-import io.kcp4j.netty.KcpServerChannelOption;
 import io.kcp4j.netty.KcpTracerFactory;
 import io.kcp4j.trace.QlogTracer.VantagePoint;
 import io.netty.bootstrap.AbstractBootstrap;
@@ -71,7 +70,7 @@ record BootstrapSettings(
         new ServerBootstrap()
             .group(group)
             .channel(KcpServerChannel.class)
-            .option(KcpServerChannelOption.KEY_RING, keys)
+            .option(KcpChannelOption.KEY_RING, keys)
             .childOption(KcpChannelOption.CONFIG, config)
             .childOption(KcpChannelOption.FEC, fec)
             .childOption(KcpChannelOption.LANES, lanesOfDelivery())

@@ -9,7 +9,6 @@ import io.kcp4j.netty.KcpChannel;
 import io.kcp4j.netty.KcpChannelEvent;
 import io.kcp4j.netty.KcpChannelOption;
 import io.kcp4j.netty.KcpServerChannel;
-import io.kcp4j.netty.KcpServerChannelOption;
 import io.kcp4j.netty.UnreliableDatagram;
 import io.netty.bootstrap.Bootstrap;
 import io.netty.bootstrap.ServerBootstrap;
@@ -63,7 +62,7 @@ public final class Radar {
     KcpConfig config = KcpConfig.builder().datagramQueue(POSITIONS).build();
     server.childOption(KcpChannelOption.CONFIG, config);
     client.option(KcpChannelOption.CONFIG, config);
-    server.option(KcpServerChannelOption.KEY_RING, keys);
+    server.option(KcpChannelOption.KEY_RING, keys);
     server.childOption(KcpChannelOption.FEC, FecConfig.of(10, 3));
     client.option(KcpChannelOption.KEY_RING, keys);
     client.option(KcpChannelOption.FEC, FecConfig.of(10, 3));

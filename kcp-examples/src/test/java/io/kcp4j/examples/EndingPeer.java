@@ -88,7 +88,7 @@ final class EndingPeer {
     switch (setting) {
       case RECIPE -> DeadPeerDetection.apply(server);
       case SECRET -> server.option(KcpServerChannelOption.RESET_SECRET, SECRET);
-      case KEY -> server.option(KcpServerChannelOption.KEY_RING, keys());
+      case KEY -> server.option(KcpChannelOption.KEY_RING, keys());
       case FULL -> server.option(KcpServerChannelOption.MAX_SESSIONS, 1);
       case BAN -> server.option(KcpServerChannelOption.ACCEPT_FILTER, new Ban());
       case CLIENT -> throw new IllegalArgumentException("a server");

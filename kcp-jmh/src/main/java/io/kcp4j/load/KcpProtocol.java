@@ -134,7 +134,7 @@ final class KcpProtocol implements LoadProtocol {
 
   /** The options of a server and of its sessions. */
   void serverOptions(OptionSetter server, OptionSetter child) {
-    server.set(KcpServerChannelOption.KEY_RING, keys());
+    server.set(KcpChannelOption.KEY_RING, keys());
     if (memoryLimitBytes > 0) {
       server.set(KcpServerChannelOption.MEMORY_LIMIT, memoryLimitBytes);
     }

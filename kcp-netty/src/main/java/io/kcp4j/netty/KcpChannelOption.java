@@ -80,10 +80,9 @@ public final class KcpChannelOption {
   public static final ChannelOption<Boolean> CONNECT_PROBE = option("CONNECT_PROBE");
 
   /**
-   * The keys that seal and open a client's packets; default {@link KeyRing#NONE}. For accepted
-   * channels, {@link KcpServerChannelOption#KEY_RING} is set on the server. After registration it
-   * may be replaced by one that adds as many bytes to a packet. Connecting fails if setting this
-   * option failed, or if {@link KcpServerChannelOption#KEY_RING} was set instead.
+   * The keys that seal and open packets; default {@link KeyRing#NONE}. Set by {@code option} on a
+   * client or on a server, for all its sessions. After registration it may be replaced by one that
+   * adds as many bytes to a packet. The bind or connect fails if setting this option failed.
    */
   public static final ChannelOption<KeyRing> KEY_RING = option("KEY_RING");
 

@@ -46,7 +46,7 @@ public final class KcpServerChannelConfig extends DefaultChannelConfig {
               KcpServerChannelConfig::resetSecret,
               KcpServerChannelConfig::setResetSecret)
           .add(
-              KcpServerChannelOption.KEY_RING,
+              KcpChannelOption.KEY_RING,
               KcpServerChannelConfig::keyRing,
               KcpServerChannelConfig::setKeyRing)
           .addOfTcp(ChannelOption.SO_BACKLOG, config -> SessionTable.MAX_PENDING_ATTEMPTS);
@@ -152,7 +152,7 @@ public final class KcpServerChannelConfig extends DefaultChannelConfig {
 
   private synchronized void setKeyRing(KeyRing ring) {
     if (server.sockets() != null) {
-      checkSuccessor(KcpServerChannelOption.KEY_RING, keyRing, ring);
+      checkSuccessor(KcpChannelOption.KEY_RING, keyRing, ring);
     }
     keyRing = ring;
     server.keyRingChanged();
@@ -206,7 +206,7 @@ public final class KcpServerChannelConfig extends DefaultChannelConfig {
 
   @Override
   public <T> boolean setOption(ChannelOption<T> option, T value) {
-    if (option.equals(KcpServerChannelOption.KEY_RING)) {
+    if (option.equals(KcpChannelOption.KEY_RING)) {
       mistakes.setKeyRing(option, () -> OPTIONS.set(this, option, value));
       return true;
     }

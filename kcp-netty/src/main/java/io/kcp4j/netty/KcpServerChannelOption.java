@@ -1,15 +1,14 @@
 package io.kcp4j.netty;
 
-import io.kcp4j.crypto.KeyRing;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.EventLoopGroup;
 
 /**
  * The options of a {@link KcpServerChannel}, to be set before it is registered unless noted. It
- * also has those of its sockets: {@link KcpChannelOption#SOCKET_CONFIG}, {@code SO_RCVBUF} and
- * {@code SO_SNDBUF} (both 4 MiB by default), {@code SO_REUSEADDR}, {@code IP_TOS} and those of the
- * native transports. Values out of range make {@code setOption} throw {@link
- * IllegalArgumentException}.
+ * also has {@link KcpChannelOption#KEY_RING}, and the options of its sockets: {@link
+ * KcpChannelOption#SOCKET_CONFIG}, {@code SO_RCVBUF} and {@code SO_SNDBUF} (both 4 MiB by default),
+ * {@code SO_REUSEADDR}, {@code IP_TOS} and those of the native transports. Values out of range make
+ * {@code setOption} throw {@link IllegalArgumentException}.
  */
 public final class KcpServerChannelOption {
 
@@ -76,13 +75,6 @@ public final class KcpServerChannelOption {
    * says, in bytes. Each is sure of an equal part of it.
    */
   public static final ChannelOption<Long> MEMORY_LIMIT = option("MEMORY_LIMIT");
-
-  /**
-   * The keys that seal and open the packets of all sessions; default {@link KeyRing#NONE}. After
-   * registration it may be replaced by one that adds as many bytes to a packet. The bind fails if
-   * setting this option failed, or if {@link KcpChannelOption#KEY_RING} was set instead.
-   */
-  public static final ChannelOption<KeyRing> KEY_RING = option("KEY_RING");
 
   /**
    * The secret by which a restarted server proves to clients that have the extension that it does

@@ -71,26 +71,15 @@ final class OptionMistakes {
     if (PREFIXES.stream().noneMatch(option.name()::startsWith)) {
       return false;
     }
-    misplaced = new IllegalArgumentException(option + ": (expected: " + expected(option) + ")");
+    misplaced = new IllegalArgumentException(option + ": (expected: " + expected() + ")");
     throw misplaced;
   }
 
-  /** A key ring has another option on the other side. */
-  private String expected(ChannelOption<?> option) {
-    boolean isKeyRing =
-        option.equals(KcpChannelOption.KEY_RING) || option.equals(KcpServerChannelOption.KEY_RING);
+  private String expected() {
     return switch (target) {
-      case SERVER ->
-          isKeyRing
-              ? KcpServerChannelOption.KEY_RING + " on a server"
-              : "set by childOption, it is not a server's";
-      case CLIENT ->
-          isKeyRing
-              ? KcpChannelOption.KEY_RING + " on a client"
-              : "set by option on a server, it is not a client's";
-      case CHILD ->
-          (isKeyRing ? KcpServerChannelOption.KEY_RING + " by" : "set by")
-              + " option on the server, for all its sessions";
+      case SERVER -> "set by childOption, it is not a server's";
+      case CLIENT -> "set by option on a server, it is not a client's";
+      case CHILD -> "set by option on the server, for all its sessions";
     };
   }
 

@@ -353,7 +353,7 @@ class AcceptTest {
                 }
                 return new XorCipher();
               });
-      fixture.serverBootstrap.option(KcpServerChannelOption.KEY_RING, KeyRing.of(broken));
+      fixture.serverBootstrap.option(KcpChannelOption.KEY_RING, KeyRing.of(broken));
       fixture.serverBootstrap.childHandler(new Recorder());
       fixture.bootstrap.option(KcpChannelOption.KEY_RING, KeyRing.of(broken));
 

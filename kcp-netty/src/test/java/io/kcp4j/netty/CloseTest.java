@@ -468,7 +468,7 @@ class CloseTest {
     assumeTrue(isPortFreeAfterClose(transport));
     KeyRing keys = KeyRing.of(PacketKey.ofPassphrase(CipherAlgorithm.AES_128_GCM, "key"));
     try (Fixture fixture = new Fixture(transport)) {
-      fixture.serverBootstrap.option(KcpServerChannelOption.KEY_RING, keys);
+      fixture.serverBootstrap.option(KcpChannelOption.KEY_RING, keys);
       fixture.bootstrap.option(KcpChannelOption.KEY_RING, keys);
       fixture.serve(Echo::new);
       List<Recorder> recorders = new ArrayList<>();

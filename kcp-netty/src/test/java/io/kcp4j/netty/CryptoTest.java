@@ -41,8 +41,7 @@ class CryptoTest {
   @EnumSource
   void streamIsEchoedWithEveryCipher(CipherAlgorithm algorithm) {
     try (Fixture fixture = new Fixture(TransportUnderTest.NIO)) {
-      fixture.serverBootstrap.option(
-          KcpServerChannelOption.KEY_RING, KeyRing.of(key(algorithm, "k")));
+      fixture.serverBootstrap.option(KcpChannelOption.KEY_RING, KeyRing.of(key(algorithm, "k")));
       fixture.bootstrap.option(KcpChannelOption.KEY_RING, KeyRing.of(key(algorithm, "k")));
       fixture.serve(Echo::new);
       Recorder recorder = new Recorder();
@@ -60,7 +59,7 @@ class CryptoTest {
   @OverEachTransport
   void manySessionsShareTheKeysOfTheirServer(TransportUnderTest transport) {
     try (Fixture fixture = new Fixture(transport)) {
-      fixture.serverBootstrap.option(KcpServerChannelOption.KEY_RING, KeyRing.of(NEW));
+      fixture.serverBootstrap.option(KcpChannelOption.KEY_RING, KeyRing.of(NEW));
       fixture.bootstrap.option(KcpChannelOption.KEY_RING, KeyRing.of(NEW));
       fixture.serve(Echo::new);
       for (int i = 0; i < 20; i++) {
@@ -74,7 +73,7 @@ class CryptoTest {
   @Test
   void peersWithoutTheKeyBeginNoSession() {
     try (Fixture fixture = new Fixture(TransportUnderTest.NIO)) {
-      fixture.serverBootstrap.option(KcpServerChannelOption.KEY_RING, KeyRing.of(NEW));
+      fixture.serverBootstrap.option(KcpChannelOption.KEY_RING, KeyRing.of(NEW));
       fixture.serve(Echo::new);
       for (KeyRing ring : new KeyRing[] {KeyRing.NONE, KeyRing.of(OLD)}) {
         fixture.bootstrap.option(KcpChannelOption.KEY_RING, ring);
@@ -90,17 +89,17 @@ class CryptoTest {
   @Test
   void keysOfRunningSessionsChange() {
     try (Fixture fixture = new Fixture(TransportUnderTest.NIO)) {
-      fixture.serverBootstrap.option(KcpServerChannelOption.KEY_RING, KeyRing.of(OLD));
+      fixture.serverBootstrap.option(KcpChannelOption.KEY_RING, KeyRing.of(OLD));
       fixture.bootstrap.option(KcpChannelOption.KEY_RING, KeyRing.of(OLD));
       KcpServerChannel server = fixture.serve(Echo::new);
       Recorder recorder = new Recorder();
       KcpChannel client = fixture.connect(recorder);
       echoes(client, recorder, 10_000);
 
-      server.config().setOption(KcpServerChannelOption.KEY_RING, KeyRing.of(OLD, NEW));
+      server.config().setOption(KcpChannelOption.KEY_RING, KeyRing.of(OLD, NEW));
       client.config().setOption(KcpChannelOption.KEY_RING, KeyRing.of(NEW, OLD));
       echoes(client, recorder, 10_000);
-      server.config().setOption(KcpServerChannelOption.KEY_RING, KeyRing.of(NEW));
+      server.config().setOption(KcpChannelOption.KEY_RING, KeyRing.of(NEW));
       echoes(client, recorder, 10_000);
 
       client.config().setOption(KcpChannelOption.KEY_RING, KeyRing.of(OLD));
@@ -114,7 +113,7 @@ class CryptoTest {
   @Test
   void keysOfAnotherSizeAreRefusedDuringSessions() {
     try (Fixture fixture = new Fixture(TransportUnderTest.NIO)) {
-      fixture.serverBootstrap.option(KcpServerChannelOption.KEY_RING, KeyRing.of(NEW));
+      fixture.serverBootstrap.option(KcpChannelOption.KEY_RING, KeyRing.of(NEW));
       fixture.bootstrap.option(KcpChannelOption.KEY_RING, KeyRing.of(NEW));
       KcpServerChannel server = fixture.serve(Echo::new);
       KcpChannel client = fixture.connect(new Recorder());
@@ -122,13 +121,12 @@ class CryptoTest {
 
       assertThrows(
           IllegalArgumentException.class,
-          () -> server.config().setOption(KcpServerChannelOption.KEY_RING, other));
+          () -> server.config().setOption(KcpChannelOption.KEY_RING, other));
       assertThrows(
           IllegalArgumentException.class,
           () -> client.config().setOption(KcpChannelOption.KEY_RING, other));
       assertEquals(
-          KeyRing.of(NEW).keys(),
-          server.config().getOption(KcpServerChannelOption.KEY_RING).keys());
+          KeyRing.of(NEW).keys(), server.config().getOption(KcpChannelOption.KEY_RING).keys());
     }
   }
 
@@ -159,7 +157,7 @@ class CryptoTest {
                 }
                 return new Rotation();
               });
-      fixture.serverBootstrap.option(KcpServerChannelOption.KEY_RING, KeyRing.of(broken));
+      fixture.serverBootstrap.option(KcpChannelOption.KEY_RING, KeyRing.of(broken));
       fixture.bootstrap.option(KcpChannelOption.KEY_RING, KeyRing.of(broken));
       assertThrows(IllegalStateException.class, () -> fixture.serve(Echo::new));
       assertThrows(
@@ -185,7 +183,7 @@ class CryptoTest {
   @Test
   void mtuIsTheSizeOfTheWholePacket() {
     try (Fixture fixture = new Fixture(TransportUnderTest.NIO)) {
-      fixture.serverBootstrap.option(KcpServerChannelOption.KEY_RING, KeyRing.of(NEW));
+      fixture.serverBootstrap.option(KcpChannelOption.KEY_RING, KeyRing.of(NEW));
       KcpSocketConfig config = KcpSocketConfig.builder().maxDatagramBytes(600).build();
       fixture.serverBootstrap.option(KcpChannelOption.SOCKET_CONFIG, config);
       fixture.bootstrap.option(KcpChannelOption.KEY_RING, KeyRing.of(NEW));

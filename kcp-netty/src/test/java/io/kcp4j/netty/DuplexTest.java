@@ -404,7 +404,7 @@ class DuplexTest {
   void clientOfARestartedServerWithKeysLearnsOfThat(TransportUnderTest transport) throws Exception {
     KeyRing keys = KeyRing.of(PacketKey.ofPassphrase(CipherAlgorithm.AES_128_GCM, "key"));
     try (Fixture fixture = new Fixture(transport)) {
-      fixture.serverBootstrap.option(KcpServerChannelOption.KEY_RING, keys);
+      fixture.serverBootstrap.option(KcpChannelOption.KEY_RING, keys);
       fixture.bootstrap.option(KcpChannelOption.KEY_RING, keys);
       KcpServerChannel crashed = fixture.serve(Echo::new);
       Recorder recorder = new Recorder();

@@ -262,7 +262,7 @@ class ForgedAttackTest {
   void packetsWithoutTheKeyCostOneDecryptionEachAndNothingElse() throws Exception {
     try (Fixture fixture = fixture(Delivery.LANES)) {
       KeyRing keys = KeyRing.of(PacketKey.ofPassphrase(CipherAlgorithm.AES_128_GCM, "k"));
-      fixture.serverBootstrap.option(KcpServerChannelOption.KEY_RING, keys);
+      fixture.serverBootstrap.option(KcpChannelOption.KEY_RING, keys);
       KcpServerChannel server = fixture.serve(Echo::new);
       long heldBefore = server.heldBytes();
       try (Attack attack = new Attack(fixture).peers(PEERS)) {

@@ -23,7 +23,7 @@ class MismatchTest {
 
   private static void assertCounts(KcpCounter counter, KeyRing server, KeyRing client) {
     try (Fixture fixture = new Fixture(TransportUnderTest.NIO)) {
-      fixture.serverBootstrap.option(KcpServerChannelOption.KEY_RING, server);
+      fixture.serverBootstrap.option(KcpChannelOption.KEY_RING, server);
       fixture.bootstrap.option(KcpChannelOption.KEY_RING, client);
       fixture.serve(Echo::new);
       KcpChannel channel = fixture.connect(new Recorder());

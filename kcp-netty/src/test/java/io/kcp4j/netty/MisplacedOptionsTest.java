@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
-import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kcp4j.Delivery;
@@ -50,7 +50,6 @@ class MisplacedOptionsTest {
 
   static Stream<Arguments> optionsOfClients() {
     return Stream.of(
-        Arguments.of(KcpChannelOption.KEY_RING, KEYS, KcpServerChannelOption.KEY_RING.name()),
         Arguments.of(
             KcpChannelOption.DELIVERY, Delivery.LANES, "DELIVERY: (expected: set by child"),
         Arguments.of(KcpChannelOption.LINGER, 0, "LINGER: (expected: set by childOption"));
@@ -67,7 +66,8 @@ class MisplacedOptionsTest {
 
   static Stream<Arguments> optionsOfServers() {
     return Stream.of(
-        Arguments.of(KcpServerChannelOption.KEY_RING, KEYS, KcpChannelOption.KEY_RING.name()),
+        Arguments.of(
+            KcpServerChannelOption.MAX_SESSIONS, 5, "MAX_SESSIONS: (expected: set by option"),
         Arguments.of(KcpServerChannelOption.SOCKETS, 2, "SOCKETS: (expected: set by option on a"));
   }
 
@@ -133,13 +133,13 @@ class MisplacedOptionsTest {
               setAndSwallow(ctx.channel().config(), KcpChannelOption.KEY_RING, KEYS);
             }
           });
-      assertFails(bind(fixture), KcpServerChannelOption.KEY_RING.name());
+      assertFails(bind(fixture), KcpChannelOption.KEY_RING.name());
 
       fixture.bootstrap.handler(
           new ChannelInboundHandlerAdapter() {
             @Override
             public void handlerAdded(ChannelHandlerContext ctx) {
-              setAndSwallow(ctx.channel().config(), KcpServerChannelOption.KEY_RING, KEYS);
+              setAndSwallow(ctx.channel().config(), KcpChannelOption.KEY_RING, KEYS);
             }
           });
       assertFails(fixture.bootstrap.connect(Fixture.ANY_PORT), KcpChannelOption.KEY_RING.name());
@@ -154,10 +154,10 @@ class MisplacedOptionsTest {
           new ChannelInboundHandlerAdapter() {
             @Override
             public void handlerAdded(ChannelHandlerContext ctx) {
-              setAndSwallow(ctx.channel().config(), KcpServerChannelOption.KEY_RING, KEYS);
+              setAndSwallow(ctx.channel().config(), KcpChannelOption.KEY_RING, KEYS);
             }
           });
-      assertFails(bind(fixture), KcpServerChannelOption.KEY_RING.name());
+      assertFails(bind(fixture), KcpChannelOption.KEY_RING.name());
 
       KcpChannel client = new KcpChannel();
       client.config().setOption(KcpChannelOption.LINGER, 0);
@@ -173,8 +173,7 @@ class MisplacedOptionsTest {
 
   static Stream<Arguments> badChildOptions() {
     return Stream.of(
-        Arguments.of(KcpChannelOption.KEY_RING, KEYS, KcpServerChannelOption.KEY_RING),
-        Arguments.of(KcpServerChannelOption.KEY_RING, KEYS, KcpServerChannelOption.KEY_RING),
+        Arguments.of(KcpChannelOption.KEY_RING, KEYS, KcpChannelOption.KEY_RING),
         Arguments.of(KcpServerChannelOption.MAX_SESSIONS, 5, KcpServerChannelOption.MAX_SESSIONS),
         Arguments.of(
             KcpChannelOption.SOCKET_CONFIG,
@@ -199,7 +198,7 @@ class MisplacedOptionsTest {
     try (Fixture fixture = new Fixture(TransportUnderTest.NIO, 2)) {
       fixture.serverBootstrap.option(KcpServerChannelOption.SOCKETS, 2);
       fixture.serverBootstrap.childOption(KcpChannelOption.KEY_RING, KEYS);
-      assertFails(bind(fixture), KcpServerChannelOption.KEY_RING.name());
+      assertFails(bind(fixture), KcpChannelOption.KEY_RING.name());
     }
   }
 
@@ -238,14 +237,35 @@ class MisplacedOptionsTest {
     }
   }
 
+  /** One option has the keys of both sides, so that none can be set on the wrong one. */
   @Test
-  void keyRingOfTheOtherSideIsRefusedBySetOption() {
-    KcpServerChannelConfig server = new KcpServerChannel().config();
-    KcpChannelConfig client = new KcpChannel().config();
-    assertThrows(
-        IllegalArgumentException.class, () -> server.setOption(KcpChannelOption.KEY_RING, KEYS));
-    assertThrows(
-        IllegalArgumentException.class,
-        () -> client.setOption(KcpServerChannelOption.KEY_RING, KEYS));
+  void keyRingIsTheSameOptionOnBothSides() throws Exception {
+    try (Fixture fixture = new Fixture(TransportUnderTest.NIO)) {
+      fixture.serverBootstrap.option(KcpChannelOption.KEY_RING, KEYS);
+      fixture.bootstrap.option(KcpChannelOption.KEY_RING, KEYS);
+      KcpServerChannel server = fixture.serve(Echo::new);
+      Recorder recorder = new Recorder();
+      KcpChannel client = fixture.connect(recorder);
+      client.writeAndFlush(Fixture.buffer(client, new byte[1]));
+      await().until(() -> recorder.received() == 1);
+
+      assertSame(KEYS, server.config().getOption(KcpChannelOption.KEY_RING));
+      assertSame(KEYS, client.config().getOption(KcpChannelOption.KEY_RING));
+      assertSame(KEYS, fixture.child().config().getOption(KcpChannelOption.KEY_RING));
+    }
+  }
+
+  @Test
+  void keyRingOfAChildSaysWhereItBelongs() {
+    try (Fixture fixture = new Fixture(TransportUnderTest.NIO)) {
+      fixture.serverBootstrap.childOption(KcpChannelOption.KEY_RING, KEYS);
+      ChannelFuture bound = bind(fixture);
+      await().until(bound::isDone);
+      assertEquals(
+          "childOption "
+              + KcpChannelOption.KEY_RING
+              + ": (expected: set by option on the server, for all its sessions)",
+          bound.cause().getMessage());
+    }
   }
 }

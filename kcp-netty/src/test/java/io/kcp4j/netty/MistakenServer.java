@@ -21,7 +21,7 @@ final class MistakenServer {
     try {
       PacketKey key = PacketKey.ofPassphrase(CipherAlgorithm.of(args[0]), "key");
       ServerBootstrap server = new ServerBootstrap().group(group).channel(KcpServerChannel.class);
-      server.option(KcpServerChannelOption.KEY_RING, KeyRing.of(key));
+      server.option(KcpChannelOption.KEY_RING, KeyRing.of(key));
       server.childHandler(new ChannelInboundHandlerAdapter());
       server.bind(InetAddress.getLoopbackAddress(), 0).sync();
     } finally {

@@ -63,7 +63,7 @@ class PathAttackTest {
               .unreliableQueue(2_000)
               .lane(LANE, LaneConfig.of(LaneKind.UNRELIABLE))
               .build();
-      fixture.serverBootstrap.option(KcpServerChannelOption.KEY_RING, KeyRing.of(serverKey));
+      fixture.serverBootstrap.option(KcpChannelOption.KEY_RING, KeyRing.of(serverKey));
       fixture.serverBootstrap.childOption(KcpChannelOption.DELIVERY, Delivery.LANES);
       fixture.serverBootstrap.childOption(KcpChannelOption.LANES, lanes);
       fixture.bootstrap.option(KcpChannelOption.KEY_RING, KeyRing.of(key()));
@@ -165,7 +165,7 @@ class PathAttackTest {
   @Test
   void packetsSentAheadDoNotLockTheClientOut() throws Exception {
     try (Fixture fixture = new Fixture(TransportUnderTest.NIO)) {
-      fixture.serverBootstrap.option(KcpServerChannelOption.KEY_RING, KeyRing.of(key()));
+      fixture.serverBootstrap.option(KcpChannelOption.KEY_RING, KeyRing.of(key()));
       fixture.bootstrap.option(KcpChannelOption.KEY_RING, KeyRing.of(key()));
       AtomicInteger executed = new AtomicInteger();
       KcpServerChannel server = fixture.serve(() -> new CountingEcho(executed));
@@ -185,7 +185,7 @@ class PathAttackTest {
   @Test
   void sessionMovesFromThePortFromWhichItsFirstPacketWasSentAhead() throws Exception {
     try (Fixture fixture = new Fixture(TransportUnderTest.NIO)) {
-      fixture.serverBootstrap.option(KcpServerChannelOption.KEY_RING, KeyRing.of(key()));
+      fixture.serverBootstrap.option(KcpChannelOption.KEY_RING, KeyRing.of(key()));
       fixture.bootstrap.option(KcpChannelOption.KEY_RING, KeyRing.of(key()));
       List<Channel> children = new CopyOnWriteArrayList<>();
       AtomicInteger executed = new AtomicInteger();
@@ -224,7 +224,7 @@ class PathAttackTest {
       disabledReason = "other systems do not spread datagrams over the sockets of a port")
   void firstPacketFromCandidateAddressesIsExecutedOnceByTwoSockets() throws Exception {
     try (Fixture fixture = new Fixture(TransportUnderTest.NIO, 2)) {
-      fixture.serverBootstrap.option(KcpServerChannelOption.KEY_RING, KeyRing.of(key()));
+      fixture.serverBootstrap.option(KcpChannelOption.KEY_RING, KeyRing.of(key()));
       fixture.serverBootstrap.option(KcpServerChannelOption.SOCKETS, 2);
       fixture.bootstrap.option(KcpChannelOption.KEY_RING, KeyRing.of(key()));
       AtomicInteger executed = new AtomicInteger();

@@ -383,7 +383,7 @@ class SocketGroupTest {
     fails.set(true);
     try (Fixture fixture = fixture(transport)) {
       fixture.serve(Echo::new);
-      fixture.serverBootstrap.option(KcpServerChannelOption.KEY_RING, KeyRing.of(key));
+      fixture.serverBootstrap.option(KcpChannelOption.KEY_RING, KeyRing.of(key));
 
       ChannelFuture bind = fixture.serverBootstrap.bind(Fixture.ANY_PORT);
 

@@ -256,7 +256,7 @@ class SocketsTest {
     ciphers.set(0);
     try (Fixture fixture = fixture(transport)) {
       fixture.serve(Echo::new);
-      fixture.serverBootstrap.option(KcpServerChannelOption.KEY_RING, KeyRing.of(key));
+      fixture.serverBootstrap.option(KcpChannelOption.KEY_RING, KeyRing.of(key));
 
       ChannelFuture bind = fixture.serverBootstrap.bind(local);
 
@@ -345,7 +345,7 @@ class SocketsTest {
   void sessionsContinueIfAnotherSocketReceivesTheirDatagrams(TransportUnderTest transport) {
     KeyRing keys = KeyRing.of(PacketKey.ofPassphrase(CipherAlgorithm.AES_128_GCM, "moving"));
     try (Fixture fixture = fixture(transport)) {
-      fixture.serverBootstrap.option(KcpServerChannelOption.KEY_RING, keys);
+      fixture.serverBootstrap.option(KcpChannelOption.KEY_RING, keys);
       fixture.bootstrap.option(KcpChannelOption.KEY_RING, keys);
       fixture.bootstrap.option(KcpChannelOption.FEC, FecConfig.of(3, 1));
       KcpServerChannel server = fixture.serve(Echo::new);
@@ -518,14 +518,14 @@ class SocketsTest {
     KeyRing before = KeyRing.of(PacketKey.ofPassphrase(CipherAlgorithm.AES_128_GCM, "before"));
     KeyRing after = KeyRing.of(PacketKey.ofPassphrase(CipherAlgorithm.AES_128_GCM, "after"));
     try (Fixture fixture = fixture(transport)) {
-      fixture.serverBootstrap.option(KcpServerChannelOption.KEY_RING, before);
+      fixture.serverBootstrap.option(KcpChannelOption.KEY_RING, before);
       fixture.bootstrap.option(KcpChannelOption.KEY_RING, before);
       KcpServerChannel server = fixture.serve(Echo::new);
       byte[] bytes = Fixture.randomBytes(1000);
       List<Client> clients = clients(fixture, CLIENTS, bytes);
       awaitBytes(clients, bytes);
 
-      server.config().setOption(KcpServerChannelOption.KEY_RING, after);
+      server.config().setOption(KcpChannelOption.KEY_RING, after);
       for (Client client : clients) {
         client.channel.config().setOption(KcpChannelOption.KEY_RING, after);
         client.write(bytes);

@@ -130,7 +130,7 @@ class TypicalMistakesTest {
   }
 
   private KcpServerChannel serverWith(KeyRing keys) {
-    fixture.serverBootstrap.option(KcpServerChannelOption.KEY_RING, keys);
+    fixture.serverBootstrap.option(KcpChannelOption.KEY_RING, keys);
     return fixture.serve(Echo::new);
   }
 

@@ -54,7 +54,7 @@ class UnreliableDatagramTest {
   /** Peers without the extension: datagrams are as those of kcp-go. */
   private static Fixture fixture(TransportUnderTest transport) {
     Fixture fixture = new Fixture(transport);
-    fixture.serverBootstrap.option(KcpServerChannelOption.KEY_RING, KEYS);
+    fixture.serverBootstrap.option(KcpChannelOption.KEY_RING, KEYS);
     fixture.serverBootstrap.childOption(KcpChannelOption.FEC, FecConfig.of(10, 3));
     fixture.configureChildren(config -> config.datagramQueue(64));
     fixture.bootstrap.option(KcpChannelOption.KEY_RING, KEYS);

@@ -6,7 +6,6 @@ import io.kcp4j.fec.FecConfig;
 import io.kcp4j.netty.KcpChannel;
 import io.kcp4j.netty.KcpChannelOption;
 import io.kcp4j.netty.KcpServerChannel;
-import io.kcp4j.netty.KcpServerChannelOption;
 import io.kcp4j.netty.smux.SmuxHandler;
 import io.kcp4j.smux.SmuxConfig;
 import io.kcp4j.tunnel.snappy.SnappyDecoder;
@@ -64,7 +63,7 @@ record TunnelSettings(
         new ServerBootstrap()
             .group(group)
             .channel(KcpServerChannel.class)
-            .option(KcpServerChannelOption.KEY_RING, keys)
+            .option(KcpChannelOption.KEY_RING, keys)
             .childOption(KcpChannelOption.CONFIG, kcp)
             .childOption(KcpChannelOption.FEC, fec)
             .childOption(ChannelOption.WRITE_BUFFER_WATER_MARK, SESSION_WATER_MARK);

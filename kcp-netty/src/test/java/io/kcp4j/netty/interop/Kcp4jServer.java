@@ -6,7 +6,6 @@ import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.netty.KcpChannelOption;
 import io.kcp4j.netty.KcpServerChannel;
-import io.kcp4j.netty.KcpServerChannelOption;
 import io.netty.bootstrap.ServerBootstrap;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandlerContext;
@@ -43,7 +42,7 @@ final class Kcp4jServer implements AutoCloseable {
         new ServerBootstrap()
             .group(group)
             .channel(KcpServerChannel.class)
-            .option(KcpServerChannelOption.KEY_RING, settings.keys())
+            .option(KcpChannelOption.KEY_RING, settings.keys())
             .childOption(KcpChannelOption.CONFIG, config)
             .childOption(KcpChannelOption.FEC, settings.fec())
             .childHandler(

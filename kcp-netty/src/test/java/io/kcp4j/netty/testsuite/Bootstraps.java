@@ -8,7 +8,6 @@ import io.kcp4j.crypto.PacketKey;
 import io.kcp4j.netty.KcpChannel;
 import io.kcp4j.netty.KcpChannelOption;
 import io.kcp4j.netty.KcpServerChannel;
-import io.kcp4j.netty.KcpServerChannelOption;
 import io.kcp4j.netty.KcpSocketConfig;
 import io.kcp4j.netty.TransportUnderTest;
 import io.netty.bootstrap.Bootstrap;
@@ -105,7 +104,7 @@ enum Bootstraps {
 
     @Override
     public ServerBootstrap newServerInstance() {
-      return server().option(KcpServerChannelOption.KEY_RING, keyRing);
+      return server().option(KcpChannelOption.KEY_RING, keyRing);
     }
 
     @Override

@@ -5,7 +5,6 @@ import io.kcp4j.fec.FecConfig;
 import io.kcp4j.netty.KcpChannel;
 import io.kcp4j.netty.KcpChannelOption;
 import io.kcp4j.netty.KcpServerChannel;
-import io.kcp4j.netty.KcpServerChannelOption;
 import io.netty.bootstrap.Bootstrap;
 import io.netty.bootstrap.ServerBootstrap;
 import io.netty.channel.socket.nio.NioServerSocketChannel;
@@ -38,7 +37,7 @@ enum SmuxTransport {
     void configure(ServerBootstrap server) {
       server
           .channel(KcpServerChannel.class)
-          .option(KcpServerChannelOption.KEY_RING, SETTINGS.keys())
+          .option(KcpChannelOption.KEY_RING, SETTINGS.keys())
           .childOption(KcpChannelOption.CONFIG, SETTINGS.config())
           .childOption(KcpChannelOption.FEC, SETTINGS.fec());
     }

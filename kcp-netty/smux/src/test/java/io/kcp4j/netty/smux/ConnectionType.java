@@ -7,7 +7,6 @@ import io.kcp4j.fec.FecConfig;
 import io.kcp4j.netty.KcpChannel;
 import io.kcp4j.netty.KcpChannelOption;
 import io.kcp4j.netty.KcpServerChannel;
-import io.kcp4j.netty.KcpServerChannelOption;
 import io.kcp4j.netty.KcpSocketConfig;
 import io.netty.bootstrap.Bootstrap;
 import io.netty.bootstrap.ServerBootstrap;
@@ -62,7 +61,7 @@ public enum ConnectionType {
       KeyRing keys = KeyRing.of(PacketKey.of(CipherAlgorithm.AES_128_GCM, key));
       server
           .channel(KcpServerChannel.class)
-          .option(KcpServerChannelOption.KEY_RING, keys)
+          .option(KcpChannelOption.KEY_RING, keys)
           .option(
               KcpChannelOption.SOCKET_CONFIG, KcpSocketConfig.builder().acceptOnProbe(true).build())
           .childOption(KcpChannelOption.FEC, FecConfig.of(10, 3));
