@@ -230,9 +230,7 @@ public record Scenario(
             .mtuBytes(drawMtu(random))
             .lossDetection(
                 random.nextBoolean() ? LossDetection.RACK : LossDetection.FAST_RETRANSMIT)
-            .earlyRetransmit(random.nextBoolean())
             .ackNoDelay(random.nextBoolean())
-            .writeDelay(random.nextInt(3) == 0)
             // Partitions last long, and a third may be lost: no link is to count as dead.
             .deadLink(0)
             .userTimeoutMs(0)
@@ -250,9 +248,6 @@ public record Scenario(
       config.congestionControl(CongestionControl.BBR);
     } else {
       config.congestionControl(CongestionControl.NONE);
-    }
-    if (random.nextInt(4) == 0) {
-      config.minRtoMs(1 + random.nextInt(300));
     }
     if (random.nextInt(4) == 0) {
       config.sendQueue(1 + random.nextInt(300));
