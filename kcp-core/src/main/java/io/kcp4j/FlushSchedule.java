@@ -101,7 +101,7 @@ final class FlushSchedule {
     kcp.sender.admission.scheduleRetry(nowUs);
   }
 
-  /** Delayed writes wait for the whole interval, and acknowledgements with them. */
+  /** Segments that wait for the pacer may do so for the whole interval, and ACKs with them. */
   private int delayUs() {
     int intervalUs = kcp.sender.config.intervalMs() * Kcp.US_PER_MS;
     PendingAcks acks = kcp.receiver.acks();

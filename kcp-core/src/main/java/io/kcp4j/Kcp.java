@@ -858,19 +858,16 @@ public final class Kcp {
 
   /**
    * To be called once after a batch of {@link #send} or {@link #probe}, or of {@link #receive}
-   * outside of a batch of input: flushes, or with write delay waits for the interval.
+   * outside of a batch of input: flushes.
    */
   public void afterSend(long nowUs, DatagramOutput output) {
-    boolean writeDelay = sender.config.writeDelay();
-    if (!writeDelay && sender.isNewAllowed() && sender.pacer.isOpen(nowUs)) {
+    if (sender.isNewAllowed() && sender.pacer.isOpen(nowUs)) {
       flush(nowUs, output);
     } else if (sender.probe.isRequested() || receiver.isUpdatePending() || isExtensionDue(nowUs)) {
       flushControl(nowUs, output);
     }
     schedule.update(nowUs);
-    if (!writeDelay) {
-      schedule.continuePacing(nowUs);
-    }
+    schedule.continuePacing(nowUs);
   }
 
   /**

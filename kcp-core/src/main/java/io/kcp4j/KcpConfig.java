@@ -67,12 +67,8 @@ public final class KcpConfig {
   private final int intervalMs;
   private final LossDetection lossDetection;
   private final int fastRetransmit;
-  private final boolean earlyRetransmit;
   private final CongestionControl.Factory congestionControl;
-  private final int minRtoMs;
-  private final boolean writeDelay;
   private final boolean ackNoDelay;
-  private final int deadLink;
   private final int userTimeoutMs;
   private final int zeroWindowTimeoutMs;
   private final int sendQueue;
@@ -97,12 +93,8 @@ public final class KcpConfig {
     intervalMs = builder.intervalMs;
     lossDetection = builder.lossDetection;
     fastRetransmit = builder.fastRetransmit;
-    earlyRetransmit = builder.earlyRetransmit;
     congestionControl = builder.congestionControl;
-    minRtoMs = builder.minRtoMs;
-    writeDelay = builder.writeDelay;
     ackNoDelay = builder.ackNoDelay;
-    deadLink = builder.deadLink;
     userTimeoutMs = builder.userTimeoutMs;
     zeroWindowTimeoutMs = builder.zeroWindowTimeoutMs;
     sendQueue = builder.sendQueue;
@@ -172,9 +164,8 @@ public final class KcpConfig {
   }
 
   /**
-   * The flush interval: how long acknowledgements and, with {@link #writeDelay()}, writes may wait
-   * to share datagrams, in milliseconds: 1 to 5000, default 20. With {@link LossDetection#RACK},
-   * acknowledgements of thin traffic wait at most 2 ms.
+   * The flush interval: how long acknowledgements may wait to share datagrams, in milliseconds: 1 to
+   * 5000, default 20. With {@link LossDetection#RACK}, those of thin traffic wait at most 2 ms.
    */
   public int intervalMs() {
     return intervalMs;
@@ -197,30 +188,9 @@ public final class KcpConfig {
     return fastRetransmit;
   }
 
-  /**
-   * Early retransmit: whether one such acknowledgement suffices while nothing new may be sent, as
-   * in kcp-go. Default true.
-   */
-  public boolean earlyRetransmit() {
-    return earlyRetransmit;
-  }
-
   /** What makes the congestion control. Default {@link CongestionControl#BBR}. */
   public CongestionControl.Factory congestionControl() {
     return congestionControl;
-  }
-
-  /**
-   * The lower limit of the retransmission timeout, in milliseconds: 1 to 60000, or 0 (the default)
-   * for 6 ms or, with {@link LossDetection#FAST_RETRANSMIT}, for what {@link #noDelay()} implies.
-   */
-  public int minRtoMs() {
-    return minRtoMs;
-  }
-
-  /** Whether writes wait for the interval instead of being sent at once. Default false. */
-  public boolean writeDelay() {
-    return writeDelay;
   }
 
   /** Whether acknowledgements leave after every batch of datagrams. Default false. */
@@ -229,17 +199,9 @@ public final class KcpConfig {
   }
 
   /**
-   * The number of transmissions of one segment after which the link counts as dead, if the segment
-   * was first sent at least {@link #userTimeoutMs()} ago: at least 1, default 20. 0 turns this
-   * check off.
-   */
-  public int deadLink() {
-    return deadLink;
-  }
-
-  /**
    * How long segments may be in flight without any acknowledgement before the link counts as dead,
-   * in milliseconds, default 30000. 0 turns this check off.
+   * in milliseconds, default 30000. It counts as dead, too, if one segment that was first sent so
+   * long ago has been sent 20 times. 0 means never.
    */
   public int userTimeoutMs() {
     return userTimeoutMs;
@@ -436,12 +398,8 @@ public final class KcpConfig {
     builder.intervalMs = intervalMs;
     builder.lossDetection = lossDetection;
     builder.fastRetransmit = fastRetransmit;
-    builder.earlyRetransmit = earlyRetransmit;
     builder.congestionControl = congestionControl;
-    builder.minRtoMs = minRtoMs;
-    builder.writeDelay = writeDelay;
     builder.ackNoDelay = ackNoDelay;
-    builder.deadLink = deadLink;
     builder.userTimeoutMs = userTimeoutMs;
     builder.zeroWindowTimeoutMs = zeroWindowTimeoutMs;
     builder.sendQueue = sendQueue;
@@ -473,12 +431,8 @@ public final class KcpConfig {
     private int intervalMs = KcpMode.FAST2.intervalMs();
     private LossDetection lossDetection = LossDetection.RACK;
     private int fastRetransmit = KcpMode.FAST2.fastRetransmit();
-    private boolean earlyRetransmit = true;
     private CongestionControl.Factory congestionControl = CongestionControl.BBR;
-    private int minRtoMs;
-    private boolean writeDelay;
     private boolean ackNoDelay;
-    private int deadLink = 20;
     private int userTimeoutMs = 30_000;
     private int zeroWindowTimeoutMs = 60_000;
     private int sendQueue;
@@ -552,39 +506,15 @@ public final class KcpConfig {
       return this;
     }
 
-    /** See {@link KcpConfig#earlyRetransmit()}. */
-    public Builder earlyRetransmit(boolean earlyRetransmit) {
-      this.earlyRetransmit = earlyRetransmit;
-      return this;
-    }
-
     /** See {@link KcpConfig#congestionControl()}. */
     public Builder congestionControl(CongestionControl.Factory factory) {
       congestionControl = Objects.requireNonNull(factory, "congestionControl");
       return this;
     }
 
-    /** See {@link KcpConfig#minRtoMs()}. */
-    public Builder minRtoMs(int ms) {
-      minRtoMs = checkRange("minRtoMs", ms, 0, RttEstimator.MAX_RTO_US / Kcp.US_PER_MS);
-      return this;
-    }
-
-    /** See {@link KcpConfig#writeDelay()}. */
-    public Builder writeDelay(boolean writeDelay) {
-      this.writeDelay = writeDelay;
-      return this;
-    }
-
     /** See {@link KcpConfig#ackNoDelay()}. */
     public Builder ackNoDelay(boolean ackNoDelay) {
       this.ackNoDelay = ackNoDelay;
-      return this;
-    }
-
-    /** See {@link KcpConfig#deadLink()}. */
-    public Builder deadLink(int transmissions) {
-      deadLink = checkRange("deadLink", transmissions, 0, Integer.MAX_VALUE);
       return this;
     }
 

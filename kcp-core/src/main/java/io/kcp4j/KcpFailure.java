@@ -2,7 +2,7 @@ package io.kcp4j;
 
 /** Why a session cannot go on. */
 public enum KcpFailure {
-  /** One segment was sent {@link KcpConfig#deadLink()} times and not acknowledged. */
+  /** One segment was sent 20 times, and first {@link KcpConfig#userTimeoutMs()} ago. */
   DEAD_LINK,
   /** While segments were in flight, none was acknowledged for {@link KcpConfig#userTimeoutMs()}. */
   NO_PROGRESS,

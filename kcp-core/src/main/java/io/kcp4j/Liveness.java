@@ -7,6 +7,9 @@ package io.kcp4j;
  */
 final class Liveness {
 
+  /** dead_link in the reference, and its value there. */
+  private static final int MAX_TRANSMISSIONS = 20;
+
   private final Sender sender;
 
   /** Null until the peer has had no room for the first time. */
@@ -49,9 +52,9 @@ final class Liveness {
    * @param inFlightMs the time since its first transmission
    */
   void retransmitted(int index, int inFlightMs) {
-    int deadLink = sender.config.deadLink();
-    boolean isTooOften = deadLink > 0 && sender.losses.transmissions(index) >= deadLink;
-    boolean isTooLong = inFlightMs >= sender.config.userTimeoutMs();
+    int timeoutMs = sender.config.userTimeoutMs();
+    boolean isTooOften = sender.losses.transmissions(index) >= MAX_TRANSMISSIONS;
+    boolean isTooLong = timeoutMs > 0 && inFlightMs >= timeoutMs;
     if (isTooOften && isTooLong && !sender.isPeerDone()) {
       fail(index, KcpFailure.DEAD_LINK);
     }

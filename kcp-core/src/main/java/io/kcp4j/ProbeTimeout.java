@@ -4,7 +4,7 @@ package io.kcp4j;
  * The probe timeout of {@link RackDetector} (RFC 8985 §7.2, RFC 9002 §6.2.1; protocol.md 4.10): the
  * longer of the RTT with its variation, and of the time that acknowledgements take with a margin.
  * The RFCs add the longest delay that the peer may choose for an ACK; here it is measured, unless
- * the peer has said it. KCP's minimum of 30 ms or more holds only if it is configured.
+ * the peer has said it. KCP's minimum of 30 ms or more does not hold.
  *
  * <p><b>Acknowledgement time.</b> The third longest time that acknowledgements took, the peer's
  * delay included, in the last 1.5 to 3 seconds. One or two lost ACKs do not count; a peer that
@@ -17,9 +17,9 @@ package io.kcp4j;
 final class ProbeTimeout {
 
   /**
-   * The least timeout, unless another is configured. A deadline that is nearer than the next tick
-   * of the system's scheduler, 4 ms at 250 Hz, makes each wait for I/O expensive; Linux's TCP has
-   * two ticks. Stalls of a few milliseconds are common, too.
+   * The least timeout. A deadline that is nearer than the next tick of the system's scheduler, 4 ms
+   * at 250 Hz, makes each wait for I/O expensive; Linux's TCP has two ticks. Stalls of a few
+   * milliseconds are common, too.
    */
   private static final int MIN_TIMEOUT_US = 6_000;
 
@@ -56,7 +56,6 @@ final class ProbeTimeout {
   private final Redundancy redundancy;
 
   private int intervalUs;
-  private int minTimeoutUs;
 
   /** How long the peer delays ACKs at most; {@link #UNKNOWN} if it has not said so. */
   private int maxAckDelayUs = UNKNOWN;
@@ -102,8 +101,6 @@ final class ProbeTimeout {
   /** Takes over settings that have changed. */
   void configure(KcpConfig config) {
     intervalUs = config.intervalMs() * Kcp.US_PER_MS;
-    int minMs = config.minRtoMs();
-    minTimeoutUs = minMs == 0 ? MIN_TIMEOUT_US : minMs * Kcp.US_PER_MS;
     update();
   }
 
@@ -120,7 +117,7 @@ final class ProbeTimeout {
     }
     int variationUs = Math.max(4 * rtt.rttVarUs(), Math.max(marginUs, MIN_VARIATION_US));
     long timeoutUs = Math.max(rtt.srttUs() + (long) variationUs, ackTimeUs() + (long) marginUs);
-    us = (int) Math.min(Math.max(timeoutUs, minTimeoutUs), RttEstimator.MAX_RTO_US);
+    us = (int) Math.min(Math.max(timeoutUs, MIN_TIMEOUT_US), RttEstimator.MAX_RTO_US);
   }
 
   // Acknowledgement time

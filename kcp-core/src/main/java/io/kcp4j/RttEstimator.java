@@ -52,10 +52,7 @@ final class RttEstimator {
 
   /** Takes over limits that may have changed. */
   void configure(KcpConfig config) {
-    minRtoUs = config.minRtoMs() * Kcp.US_PER_MS;
-    if (minRtoUs == 0) {
-      minRtoUs = config.noDelay() ? MIN_RTO_NO_DELAY_US : MIN_RTO_US;
-    }
+    minRtoUs = config.noDelay() ? MIN_RTO_NO_DELAY_US : MIN_RTO_US;
     intervalUs = config.intervalMs() * Kcp.US_PER_MS;
   }
 

@@ -10,8 +10,7 @@ package io.kcp4j;
  */
 final class SkipCountDetector extends LossDetector {
 
-  private int fastThreshold;
-  private int earlyThreshold;
+  private int threshold;
 
   SkipCountDetector(RttEstimator rtt) {
     super(rtt);
@@ -20,8 +19,7 @@ final class SkipCountDetector extends LossDetector {
   @Override
   void configure(KcpConfig config) {
     super.configure(config);
-    fastThreshold = config.fastRetransmit();
-    earlyThreshold = config.earlyRetransmit() ? Math.min(1, fastThreshold) : fastThreshold;
+    threshold = config.fastRetransmit();
   }
 
   @Override
@@ -40,21 +38,17 @@ final class SkipCountDetector extends LossDetector {
 
   @Override
   boolean isLossDetected(long nowUs) {
-    return isSkipCountReached(fastThreshold);
-  }
-
-  @Override
-  boolean isLossSuspected() {
-    return isSkipCountReached(earlyThreshold);
-  }
-
-  private boolean isSkipCountReached(int threshold) {
     return threshold > 0 && order.headSkipCount() >= threshold;
   }
 
   @Override
+  boolean isLossSuspected() {
+    return threshold > 0 && order.headSkipCount() > 0;
+  }
+
+  @Override
   LossCause causeAtHead(boolean newAllowed, long nowUs) {
-    if (isSkipCountReached(fastThreshold)) {
+    if (isLossDetected(nowUs)) {
       return LossCause.FAST_RETRANSMIT;
     }
     return !newAllowed && isLossSuspected() ? LossCause.EARLY_RETRANSMIT : null;

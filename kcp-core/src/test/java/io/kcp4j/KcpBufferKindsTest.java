@@ -50,7 +50,7 @@ class KcpBufferKindsTest {
 
   /** Writes all of it, as the queue has room, and returns what the peer would read. */
   private static ByteBuf sendThrough(KcpConfig.Builder config, ByteBuf data) {
-    DrivenKcp driven = new DrivenKcp(config.congestionControl(CongestionControl.NONE).deadLink(0));
+    DrivenKcp driven = new DrivenKcp(config.congestionControl(CongestionControl.NONE));
     driven.peerWnd = 3;
     driven.receiveBatch(driven.wins());
     ByteBuf sent = Unpooled.buffer();

@@ -24,8 +24,7 @@ class KcpBurstTest {
                 .intervalMs(INTERVAL_US / 1_000)
                 .sendWindow(100)
                 .maxBurst(burst)
-                .congestionControl(CongestionControl.NONE)
-                .deadLink(0));
+                .congestionControl(CongestionControl.NONE));
     driven.peerWnd = 100;
     driven.receiveBatch(driven.wins());
     return driven;

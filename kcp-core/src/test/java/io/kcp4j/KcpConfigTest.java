@@ -37,8 +37,6 @@ class KcpConfigTest {
         range("intervalMs", 1, 5000, KcpConfig.Builder::intervalMs, KcpConfig::intervalMs),
         range(
             "fastRetransmit", 0, any, KcpConfig.Builder::fastRetransmit, KcpConfig::fastRetransmit),
-        range("minRtoMs", 0, 60_000, KcpConfig.Builder::minRtoMs, KcpConfig::minRtoMs),
-        range("deadLink", 0, any, KcpConfig.Builder::deadLink, KcpConfig::deadLink),
         range("userTimeoutMs", 0, any, KcpConfig.Builder::userTimeoutMs, KcpConfig::userTimeoutMs),
         range(
             "zeroWindowTimeoutMs",
@@ -116,11 +114,9 @@ class KcpConfigTest {
     assertTrue(config.noDelay());
     assertEquals(20, config.intervalMs());
     assertEquals(2, config.fastRetransmit());
-    assertTrue(config.earlyRetransmit());
     assertEquals(CongestionControl.BBR, config.congestionControl());
     assertEquals(30_000, config.userTimeoutMs());
     assertEquals(60_000, config.zeroWindowTimeoutMs());
-    assertEquals(20, config.deadLink());
   }
 
   @Test
@@ -134,12 +130,8 @@ class KcpConfigTest {
             .mode(KcpMode.NORMAL)
             .lossDetection(LossDetection.FAST_RETRANSMIT)
             .fastRetransmit(4)
-            .earlyRetransmit(false)
             .congestionControl(CongestionControl.RENO)
-            .minRtoMs(5)
-            .writeDelay(true)
             .ackNoDelay(true)
-            .deadLink(6)
             .userTimeoutMs(7)
             .zeroWindowTimeoutMs(8)
             .sendQueue(9)

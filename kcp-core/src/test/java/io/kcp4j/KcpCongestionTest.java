@@ -105,8 +105,6 @@ class KcpCongestionTest {
   private final KcpConfig config =
       counting()
           .mtuBytes(SEGMENT_BYTES)
-          .earlyRetransmit(false)
-          .deadLink(0)
           .congestionControl(mssBytes -> control)
           .build();
   private final DrivenKcp driven = new DrivenKcp(config);
@@ -415,7 +413,7 @@ class KcpCongestionTest {
   /** A peer that was short of memory has dropped what it received, and tells that it has room. */
   @Test
   void windowUpdateEndsTheBackOffOfTheRate() {
-    KcpConfig.Builder config = KcpConfig.builder().mtuBytes(600).deadLink(0).userTimeoutMs(0);
+    KcpConfig.Builder config = KcpConfig.builder().mtuBytes(600).userTimeoutMs(0);
     DrivenKcp driven = new DrivenKcp(config);
     driven.sendSegments(64);
     for (int sn = 0; sn < 40; sn++) {

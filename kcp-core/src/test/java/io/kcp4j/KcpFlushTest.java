@@ -113,56 +113,6 @@ class KcpFlushTest {
   }
 
   @Test
-  void delayedWriteWaitsForTheInterval() {
-    DrivenKcp patient = new DrivenKcp(counting().writeDelay(true));
-    patient.runTo(100_000);
-    patient.sendSegments(1);
-    patient.runTo(119_999);
-    assertEquals(List.of(), patient.sent());
-    patient.runTo(120_000);
-    assertEquals(List.of(0), patient.sentSns(Segment.PUSH));
-  }
-
-  @Test
-  void intervalOfADelayedWriteBeginsWithItsMillisecond() {
-    DrivenKcp patient = new DrivenKcp(counting().writeDelay(true));
-    patient.runTo(100_700);
-    patient.sendSegments(1);
-    assertEquals(120_000, patient.kcp.nextDeadline());
-    patient.runTo(119_999);
-    assertEquals(List.of(), patient.sent());
-    patient.runTo(120_000);
-    assertEquals(List.of(0), patient.sentSns(Segment.PUSH));
-  }
-
-  @Test
-  void acknowledgementsDoNotDelayAWriteFurther() {
-    DrivenKcp patient = new DrivenKcp(counting().writeDelay(true).ackNoDelay(true));
-    patient.receiveBatch(patient.wins());
-    patient.sendSegments(1);
-    for (int sn = 0; sn < 10; sn++) {
-      patient.runTo(patient.nowUs + 1_000);
-      patient.receiveBatch(patient.push(sn, bytes(1)));
-    }
-    assertEquals(List.of(), patient.sentSns(Segment.PUSH));
-    patient.runTo(20_000);
-    assertEquals(List.of(0), patient.sentSns(Segment.PUSH));
-  }
-
-  @Test
-  void delayedWritesShareSegments() {
-    DrivenKcp patient = new DrivenKcp(counting().writeDelay(true));
-    for (int i = 0; i < 100; i++) {
-      assertTrue(patient.kcp.send(bytes(10)));
-      patient.kcp.afterSend(0, patient);
-    }
-    patient.runTo(20_000);
-    List<SentSegment> sent = patient.sent();
-    assertEquals(1000, sent.stream().mapToInt(s -> s.payload().readableBytes()).sum());
-    assertTrue(sent.size() <= 3, "segments: " + sent.size());
-  }
-
-  @Test
   void requestedProbeLeavesAtOnce() {
     driven.kcp.probe();
     driven.kcp.afterSend(driven.nowUs, driven);

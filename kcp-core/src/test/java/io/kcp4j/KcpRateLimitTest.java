@@ -23,7 +23,6 @@ class KcpRateLimitTest {
     return counting()
         .intervalMs(INTERVAL_US / 1_000)
         .sendWindow(1000)
-        .deadLink(0)
         .userTimeoutMs(0)
         .rateLimit(LIMIT);
   }

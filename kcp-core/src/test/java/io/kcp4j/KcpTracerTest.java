@@ -16,7 +16,7 @@ class KcpTracerTest {
 
   /** A session whose retransmission timeout is 200 ms until the first round-trip time. */
   private final DrivenKcp driven =
-      new DrivenKcp(counting().fastRetransmit(2).sendWindow(64).deadLink(3).userTimeoutMs(0));
+      new DrivenKcp(counting().fastRetransmit(2).sendWindow(64).userTimeoutMs(600));
 
   KcpTracerTest() {
     driven.kcp.tracer(events);
@@ -120,11 +120,11 @@ class KcpTracerTest {
   void timeoutsAndTheFailureThatTheyCauseAreReportedOnce() {
     driven.sendSegments(1);
     driven.runTo(60_000_000);
-    assertEquals(KcpFailure.DEAD_LINK, driven.kcp.failure());
+    assertEquals(KcpFailure.NO_PROGRESS, driven.kcp.failure());
     assertEquals(2, events.count(" lost 0 TIMEOUT"));
-    assertEquals(1, events.count(" failed DEAD_LINK"));
+    assertEquals(1, events.count(" failed NO_PROGRESS"));
     driven.kcp.flush(70_000_000, driven);
-    assertEquals(1, events.count(" failed DEAD_LINK"));
+    assertEquals(1, events.count(" failed NO_PROGRESS"));
   }
 
   @Test

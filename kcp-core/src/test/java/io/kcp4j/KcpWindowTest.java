@@ -189,7 +189,7 @@ class KcpWindowTest {
 
   /** A session with 200 segments queued whose peer has just closed its window of 128. */
   private DrivenKcp closed() {
-    DrivenKcp stalled = new DrivenKcp(counting().deadLink(0).userTimeoutMs(0).sendQueue(256));
+    DrivenKcp stalled = new DrivenKcp(counting().userTimeoutMs(0).sendQueue(256));
     stalled.receiveBatch(stalled.wins());
     stalled.peerWnd = 0;
     stalled.peerUna = 1;

@@ -93,7 +93,7 @@ class KcpWrapTest {
   @Test
   void roundTripOfATransmissionOfHalfAWrapAgoCountsAsTheLargestTimeout() {
     for (int origin : BELOW_A_WRAP) {
-      KcpConfig config = counting().deadLink(0).userTimeoutMs(0).build();
+      KcpConfig config = counting().userTimeoutMs(0).build();
       DrivenKcp driven = new DrivenKcp(config, MemoryBudget.unlimited(), origin, 0);
       driven.sendSegments(1);
       driven.nowUs = 1_000L * Integer.MAX_VALUE;

@@ -74,17 +74,13 @@ class RttEstimatorTest {
   }
 
   @Test
-  void lowerLimitFollowsNoDelayUnlessItIsSet() {
+  void lowerLimitFollowsNoDelay() {
     KcpConfig.Builder config = CONFIG.toBuilder();
     rtt.configure(config.noDelay(true).build());
     rtt.sample(1_000, 0);
     assertEquals(30_000, rtt.rtoUs());
     rtt.configure(config.noDelay(false).build());
     assertEquals(100_000, rtt.rtoUs());
-    rtt.configure(config.minRtoMs(5).build());
-    assertEquals(11_000, rtt.rtoUs());
-    rtt.configure(config.minRtoMs(400).build());
-    assertEquals(400_000, rtt.rtoUs());
   }
 
   @Test

@@ -21,7 +21,7 @@ class SkipCountDetectorTest {
   /** Of no effect here. */
   private static final int RTT_US = 10_000;
 
-  private final KcpConfig.Builder config = KcpConfig.builder().minRtoMs(1).intervalMs(1);
+  private final KcpConfig.Builder config = KcpConfig.builder().intervalMs(1);
   private final RttEstimator rtt = new RttEstimator();
   private final SkipCountDetector losses = new SkipCountDetector(rtt);
   private final SendBuffer buffer =
@@ -32,7 +32,7 @@ class SkipCountDetectorTest {
           FIRST);
 
   SkipCountDetectorTest() {
-    configure(config.earlyRetransmit(false));
+    configure(config);
   }
 
   @AfterEach
@@ -102,7 +102,6 @@ class SkipCountDetectorTest {
 
   @Test
   void oneLaterAcknowledgementSufficesIfNothingNewMayBeSent() {
-    configure(config.earlyRetransmit(true));
     sendNew(0);
     sendNew(0);
     buffer.acknowledge(FIRST + 1, 0, RTT_US, 10_000);
@@ -115,7 +114,7 @@ class SkipCountDetectorTest {
 
   @Test
   void thresholdOfZeroLeavesOnlyTimeouts() {
-    configure(config.fastRetransmit(0).earlyRetransmit(true));
+    configure(config.fastRetransmit(0));
     for (int i = 0; i < 5; i++) {
       sendNew(0);
     }

@@ -70,8 +70,7 @@ public final class KcpInputFuzz {
               .sendQueue(16)
               .mtuBytes(100 + 50 * i)
               .ackNoDelay(i % 3 == 0)
-              .writeDelay(i % 5 == 0)
-              .deadLink(i == 6 ? 3 : 0)
+              .userTimeoutMs(i == 6 ? 1_000 : 30_000)
               .build();
     }
     return configs;

@@ -51,7 +51,6 @@ public final class LaneFuzz {
           .mtuBytes(150)
           .sendWindow(64)
           .receiveWindow(64)
-          .deadLink(0)
           .userTimeoutMs(0)
           .build();
 

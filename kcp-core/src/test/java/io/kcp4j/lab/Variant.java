@@ -54,8 +54,7 @@ record Variant(String name, LabSide client, LabSide server) {
         .mode(KcpMode.FAST3)
         .congestionControl(CongestionControl.NONE)
         .sendWindow(1024)
-        .receiveWindow(1024)
-        .deadLink(0);
+        .receiveWindow(1024);
   }
 
   static Variant both(String name, KcpConfig config, FecConfig fec) {

@@ -81,7 +81,7 @@ class FlushProtectionTest {
     return KcpConfig.builder()
         .mtuBytes(1400)
         .sendWindow(512)
-        .minRtoMs(150)
+        .noDelay(false)
         .lossDetection(LossDetection.FAST_RETRANSMIT)
         .congestionControl(CongestionControl.NONE);
   }
@@ -502,7 +502,7 @@ class FlushProtectionTest {
     assertEquals(List.of(), sent());
     runFor(MS);
     assertEquals(list("1250"), sent());
-    runFor(100 * MS);
+    runFor(90 * MS);
     assertEquals(List.of(), sent());
   }
 

@@ -478,7 +478,7 @@ class MemoryPressureTest {
   @Test
   void longRoundTripDoesNotKeepTheReserve() {
     Crowd crowd = crowdWithPausedReaders(Delivery.MESSAGE);
-    crowd.serverConfig = config(Delivery.MESSAGE).toBuilder().minRtoMs(20_000).build();
+    crowd.serverConfig = config(Delivery.MESSAGE).toBuilder().intervalMs(5_000).build();
     crowd.client(2, 2).send(10);
     crowd.run(100);
     crowd.serverConfig = crowd.config;

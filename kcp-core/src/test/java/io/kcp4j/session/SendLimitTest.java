@@ -72,7 +72,7 @@ class SendLimitTest {
 
   @Test
   void sessionThatIsNeverGivenUpSendsOnlyKeepAliveProbesBeyondThat() {
-    server.config = KcpConfig.builder().userTimeoutMs(0).deadLink(0).build();
+    server.config = KcpConfig.builder().userTimeoutMs(0).build();
     respond(RESPONSE_BYTES);
     request(10);
     server.runTo(server.nowUs + 600_000_000);
@@ -373,7 +373,7 @@ class SendLimitTest {
 
   @Test
   void acknowledgementOfATransmissionBeforeTheLastValidatesThePath() {
-    server.config = KcpConfig.builder().userTimeoutMs(0).deadLink(0).build();
+    server.config = KcpConfig.builder().userTimeoutMs(0).build();
     respond(RESPONSE_BYTES);
     request(10);
     server.packets();

@@ -681,8 +681,8 @@ class SessionTableTest {
   }
 
   @Test
-  void deadLinkEndsTheSession() {
-    driver.config = KcpConfig.builder().deadLink(3).userTimeoutMs(0).build();
+  void failureEndsTheSession() {
+    driver.config = KcpConfig.builder().userTimeoutMs(500).build();
     Session session = begin(REMOTE, 1);
     session.path().validate();
     receive(REMOTE, wask(1));
@@ -690,12 +690,12 @@ class SessionTableTest {
     runTo(400_000);
     assertEquals(1, table.size());
     runTo(700_000);
-    assertTrue(driver.events().contains("ended 1 DEAD_LINK"));
+    assertTrue(driver.events().contains("ended 1 NO_PROGRESS"));
   }
 
   @Test
   void peerWhosePathWasNeverValidatedHasNeverAnswered() {
-    driver.config = KcpConfig.builder().deadLink(3).userTimeoutMs(0).build();
+    driver.config = KcpConfig.builder().userTimeoutMs(500).build();
     driver.trustsPeers = false;
     Session session = begin(REMOTE, 1);
     receive(REMOTE, push(1, 1));
@@ -714,7 +714,7 @@ class SessionTableTest {
 
   @Test
   void endedHandlerMayWriteToAnotherSession() {
-    driver.config = KcpConfig.builder().deadLink(2).userTimeoutMs(0).build();
+    driver.config = KcpConfig.builder().userTimeoutMs(500).build();
     Session failing = begin(REMOTE, 1);
     driver.config = KcpConfig.DEFAULT;
     Session other = begin(REMOTE, 2);

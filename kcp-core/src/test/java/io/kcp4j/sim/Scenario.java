@@ -232,7 +232,6 @@ public record Scenario(
                 random.nextBoolean() ? LossDetection.RACK : LossDetection.FAST_RETRANSMIT)
             .ackNoDelay(random.nextBoolean())
             // Partitions last long, and a third may be lost: no link is to count as dead.
-            .deadLink(0)
             .userTimeoutMs(0)
             .zeroWindowTimeoutMs(0);
     if (random.nextBoolean()) {

@@ -360,7 +360,6 @@ public final class SimulatedEndpoints {
         .mtuBytes(MIN_MTU_BYTES + random.nextInt(MAX_MTU_BYTES - MIN_MTU_BYTES + 1))
         .congestionControl(CONTROLS[random.nextInt(CONTROLS.length)])
         .ackNoDelay(random.nextBoolean())
-        .deadLink(0)
         .userTimeoutMs(0)
         .build();
   }

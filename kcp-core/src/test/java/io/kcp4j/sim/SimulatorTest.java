@@ -190,7 +190,7 @@ class SimulatorTest {
   void aSmallMemoryBudgetDelaysAndDoesNotBlock() {
     for (int budget : new int[] {40_000, 150_000}) {
       LinkProfile lossy = new LinkProfile(20, 5, 0.1, 0, 1, 0, 0.1, 20, 0, 0, 0, 0, 0);
-      KcpConfig config = KcpConfig.builder().deadLink(0).userTimeoutMs(0).build();
+      KcpConfig config = KcpConfig.builder().userTimeoutMs(0).build();
       Side sender =
           new Side(
               config, lossy, Long.MAX_VALUE, 0, 0, 1000, Writing.BULK, Reading.EAGER, List.of());

@@ -20,7 +20,6 @@ enum GameVariant {
               .mode(KcpMode.NORMAL)
               .lossDetection(LossDetection.FAST_RETRANSMIT)
               .fastRetransmit(3)
-              .earlyRetransmit(true)
               .ackNoDelay(true)
               .congestionControl(CongestionControl.RENO);
       return settings.with(config.build(), FecConfig.NONE);

@@ -58,10 +58,10 @@ public final class Radar {
   }
 
   private static void configure(ServerBootstrap server, Bootstrap client, String passphrase) {
-    KeyRing keys = KeyRing.of(PacketKey.ofPassphrase(CipherAlgorithm.AES_128_GCM, passphrase));
     KcpConfig config = KcpConfig.builder().datagramQueue(POSITIONS).build();
     server.childOption(KcpChannelOption.CONFIG, config);
     client.option(KcpChannelOption.CONFIG, config);
+    KeyRing keys = KeyRing.of(PacketKey.ofPassphrase(CipherAlgorithm.AES_128_GCM, passphrase));
     server.option(KcpChannelOption.KEY_RING, keys);
     server.childOption(KcpChannelOption.FEC, FecConfig.of(10, 3));
     client.option(KcpChannelOption.KEY_RING, keys);

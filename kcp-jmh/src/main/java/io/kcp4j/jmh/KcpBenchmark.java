@@ -66,7 +66,6 @@ public abstract class KcpBenchmark {
             .mtuBytes(MTU_BYTES)
             .congestionControl(CongestionControl.NONE)
             .maxBurst(0)
-            .deadLink(0)
             .userTimeoutMs(0)
             .build();
     MemoryBudget budget = new MemoryBudget(SERVER);
