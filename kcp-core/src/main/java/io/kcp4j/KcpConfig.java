@@ -164,8 +164,8 @@ public final class KcpConfig {
   }
 
   /**
-   * The flush interval: how long acknowledgements may wait to share datagrams, in milliseconds: 1 to
-   * 5000, default 20. With {@link LossDetection#RACK}, those of thin traffic wait at most 2 ms.
+   * The flush interval: how long acknowledgements may wait to share datagrams, in milliseconds: 1
+   * to 5000, default 20. With {@link LossDetection#RACK}, those of thin traffic wait at most 2 ms.
    */
   public int intervalMs() {
     return intervalMs;

@@ -103,10 +103,7 @@ class KcpCongestionTest {
 
   private final Recorder control = new Recorder();
   private final KcpConfig config =
-      counting()
-          .mtuBytes(SEGMENT_BYTES)
-          .congestionControl(mssBytes -> control)
-          .build();
+      counting().mtuBytes(SEGMENT_BYTES).congestionControl(mssBytes -> control).build();
   private final DrivenKcp driven = new DrivenKcp(config);
   private final AckSample.Rate rate = driven.kcp.sender.losses.rate;
 

@@ -2,6 +2,7 @@ package io.kcp4j.session;
 
 import io.kcp4j.EndReason;
 import io.kcp4j.Kcp;
+import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpCounters;
 import io.kcp4j.scheduling.RateLimiter;
@@ -18,19 +19,6 @@ import java.util.Map;
  * how long ago the last datagram was received, and waits for the rest of the interval.
  */
 final class KeepAlive extends TimerWheel.Timer {
-
-  /** The default of {@link #intervalMs}. */
-  static final int DEFAULT_INTERVAL_MS = 60_000;
-
-  /**
-   * The default of {@link #maxProbes}. At a loss of 10 % each way a probe stays unanswered with a
-   * probability of 0.19. All of these do so once in 110,000 intervals; of three probes it would be
-   * once in 150.
-   */
-  static final int DEFAULT_PROBES = 7;
-
-  /** The default of {@link #probeIntervalMs}: the probes take some 32 s in all. */
-  static final int DEFAULT_PROBE_INTERVAL_MS = 1_000;
 
   /**
    * To what the time of a probe is rounded down. Sweeps are late, on a busy machine by many
@@ -56,10 +44,6 @@ final class KeepAlive extends TimerWheel.Timer {
   /** The schedule of the table that the session is in, or null. */
   private Schedule schedule;
 
-  private int intervalMs = DEFAULT_INTERVAL_MS;
-  private int probeIntervalMs = DEFAULT_PROBE_INTERVAL_MS;
-  private int maxProbes = DEFAULT_PROBES;
-  private int idleTimeoutMs;
   private long lastReceivedAtUs;
   private long payloadMovedAtUs;
 
@@ -88,36 +72,28 @@ final class KeepAlive extends TimerWheel.Timer {
     this.session = session;
   }
 
-  /** Sets the interval, in milliseconds; 0 for no probes. */
-  void intervalMs(int ms) {
-    intervalMs = ms;
-    deferredUntilUs = lastReceivedAtUs;
-    rearm();
+  private KcpConfig config() {
+    return session.kcp().config();
   }
 
-  /**
-   * Sets how long the first probe may stay unanswered, in milliseconds; each further one may half
-   * as long again, though none longer than the keep-alive interval.
-   */
-  void probeIntervalMs(int ms) {
-    probeIntervalMs = ms;
-    rearm();
-  }
-
-  /** Sets how many probes have to stay unanswered for the session to end. */
-  void maxProbes(int probes) {
-    maxProbes = probes;
-    rearm();
-  }
-
-  /** Sets the idle timeout, in milliseconds; 0 for none. */
-  void idleTimeoutMs(int ms) {
-    if (idleTimeoutMs == 0) { // Without a timeout it is not noted when payload moves.
+  /** The settings of the session have changed. */
+  void reconfigured(KcpConfig before) {
+    KcpConfig config = config();
+    boolean isIntervalChanged = config.keepAliveIntervalMs() != before.keepAliveIntervalMs();
+    boolean isIdleChanged = config.idleTimeoutMs() != before.idleTimeoutMs();
+    if (isIntervalChanged) {
+      deferredUntilUs = lastReceivedAtUs;
+    }
+    if (isIdleChanged && before.idleTimeoutMs() == 0) { // Else it is noted when payload moves.
       payloadMoved = countMoved();
       payloadMovedAtUs = Math.max(lastReceivedAtUs, payloadMovedAtUs);
     }
-    idleTimeoutMs = ms;
-    rearm();
+    if (isIntervalChanged
+        || isIdleChanged
+        || config.keepAliveProbeIntervalMs() != before.keepAliveProbeIntervalMs()
+        || config.keepAliveProbes() != before.keepAliveProbes()) {
+      rearm();
+    }
   }
 
   void start(Schedule schedule, long nowUs) {
@@ -156,7 +132,7 @@ final class KeepAlive extends TimerWheel.Timer {
 
   /** A probe has been unanswered for some time. */
   void probeUnanswered(long sinceUs) {
-    if (sinceUs >= us(probeIntervalMs)) {
+    if (sinceUs >= us(config().keepAliveProbeIntervalMs())) {
       reportUnresponsive();
     }
   }
@@ -193,7 +169,7 @@ final class KeepAlive extends TimerWheel.Timer {
    */
   void checkResponse(long nowUs) {
     long sinceUs = Math.max(lastReceivedAtUs, session.kcp().unacknowledgedSinceUs());
-    if (nowUs - sinceUs >= us(probeIntervalMs) && !session.kcp().isPeerDone()) {
+    if (nowUs - sinceUs >= us(config().keepAliveProbeIntervalMs()) && !session.kcp().isPeerDone()) {
       reportUnresponsive();
     }
   }
@@ -211,7 +187,7 @@ final class KeepAlive extends TimerWheel.Timer {
   }
 
   boolean hasIdleTimeout() {
-    return idleTimeoutMs > 0;
+    return config().idleTimeoutMs() > 0;
   }
 
   /** Notes whether payload or unreliable datagrams have moved since the last call. */
@@ -248,18 +224,18 @@ final class KeepAlive extends TimerWheel.Timer {
 
   /** When the next probe is due or, after the last one, the end of the session. */
   private long probeAtUs() {
-    if (intervalMs == 0 || isProbePending || session.kcp().isPeerDone()) {
+    if (config().keepAliveIntervalMs() == 0 || isProbePending || session.kcp().isPeerDone()) {
       return Kcp.NO_DEADLINE;
     }
     return unansweredProbes == 0
-        ? Math.max(lastReceivedAtUs + us(intervalMs), deferredUntilUs)
+        ? Math.max(lastReceivedAtUs + us(config().keepAliveIntervalMs()), deferredUntilUs)
         : probedAtUs + probeWaitUs();
   }
 
   /** How long the last probe may stay unanswered. */
   private long probeWaitUs() {
-    long intervalUs = us(intervalMs);
-    long waitUs = us(probeIntervalMs);
+    long intervalUs = us(config().keepAliveIntervalMs());
+    long waitUs = us(config().keepAliveProbeIntervalMs());
     for (int i = 1; i < unansweredProbes && waitUs < intervalUs; i++) {
       waitUs += waitUs / 2;
     }
@@ -267,7 +243,9 @@ final class KeepAlive extends TimerWheel.Timer {
   }
 
   private long idleAtUs() {
-    return idleTimeoutMs == 0 ? Kcp.NO_DEADLINE : payloadMovedAtUs + us(idleTimeoutMs);
+    return config().idleTimeoutMs() == 0
+        ? Kcp.NO_DEADLINE
+        : payloadMovedAtUs + us(config().idleTimeoutMs());
   }
 
   private static long us(int ms) {
@@ -281,10 +259,10 @@ final class KeepAlive extends TimerWheel.Timer {
         schedule.end(session, EndReason.IDLE, nowUs);
         return;
       }
-      payloadMovedAtUs = nowUs + READ_FIRST_US - us(idleTimeoutMs);
+      payloadMovedAtUs = nowUs + READ_FIRST_US - us(config().idleTimeoutMs());
     } else if (nowUs >= probeAtUs()) {
       boolean isStalled = nowUs - probeAtUs() >= STALL_US;
-      if (unansweredProbes < maxProbes) {
+      if (unansweredProbes < config().keepAliveProbes()) {
         probeUnlessDeferred(nowUs, isStalled);
       } else if (!isStalled) {
         endUnresponsive(nowUs);
@@ -323,7 +301,7 @@ final class KeepAlive extends TimerWheel.Timer {
     if (!hasAnswered || unansweredProbes > 0 || deferredUntilUs > lastReceivedAtUs) {
       return false;
     }
-    long latestUs = lastReceivedAtUs + MAX_INTERVALS * us(intervalMs);
+    long latestUs = lastReceivedAtUs + MAX_INTERVALS * us(config().keepAliveIntervalMs());
     deferredUntilUs = schedule.takeProbeTime(nowUs, latestUs);
     return deferredUntilUs > nowUs;
   }

@@ -20,16 +20,6 @@ import java.util.Objects;
  */
 public final class Session extends FlushQueue.Entry {
 
-  /** The default of {@link #keepAliveIntervalMs}. */
-  public static final int DEFAULT_KEEP_ALIVE_INTERVAL_MS = KeepAlive.DEFAULT_INTERVAL_MS;
-
-  /** The default of {@link #keepAliveProbeIntervalMs}. */
-  public static final int DEFAULT_KEEP_ALIVE_PROBE_INTERVAL_MS =
-      KeepAlive.DEFAULT_PROBE_INTERVAL_MS;
-
-  /** The default of {@link #keepAliveProbes}. */
-  public static final int DEFAULT_KEEP_ALIVE_PROBES = KeepAlive.DEFAULT_PROBES;
-
   private final SessionTable table;
   private final SessionKey key;
   private Path path;
@@ -70,6 +60,7 @@ public final class Session extends FlushQueue.Entry {
     kcp.memory().unvalidated();
     kcp.limitSending(path.allowance(table.addressExcess()));
     kcp.reconfigure(kcp.config(), table.cipherBytes());
+    limitUnreliable();
   }
 
   /** The address of the peer. */
@@ -162,50 +153,8 @@ public final class Session extends FlushQueue.Entry {
   }
 
   /**
-   * Sets the keep-alive interval: when nothing has been received from the peer for that long, it is
-   * probed. If {@link #keepAliveProbes} stay unanswered, the session ends. A peer that has answered
-   * before is probed after up to four intervals if there are many sessions.
-   *
-   * @param ms in milliseconds, default {@value #DEFAULT_KEEP_ALIVE_INTERVAL_MS}; 0 for no probes
-   */
-  public void keepAliveIntervalMs(int ms) {
-    keepAlive.intervalMs(ms);
-  }
-
-  /**
-   * Sets how long the answer to the first keep-alive probe is awaited before the next one leaves.
-   * To each further probe it is awaited half as long again, though never for longer than the
-   * keep-alive interval, with a resolution of a second. A peer that has not answered for this time,
-   * neither the probe nor segments in flight, is {@link SessionTable.Handler#unresponsive}.
-   *
-   * @param ms in milliseconds, at least 1; default {@value #DEFAULT_KEEP_ALIVE_PROBE_INTERVAL_MS}
-   */
-  public void keepAliveProbeIntervalMs(int ms) {
-    keepAlive.probeIntervalMs(ms);
-  }
-
-  /**
-   * Sets how many keep-alive probes in a row have to stay unanswered for the session to end.
-   *
-   * @param probes at least 1; default {@value #DEFAULT_KEEP_ALIVE_PROBES}
-   */
-  public void keepAliveProbes(int probes) {
-    keepAlive.maxProbes(probes);
-  }
-
-  /**
-   * Sets the idle timeout: the session ends when no payload moves either way for that long.
-   * Unreliable datagrams that are sent or received count as payload.
-   *
-   * @param ms in milliseconds; 0, the default, for none
-   */
-  public void idleTimeoutMs(int ms) {
-    keepAlive.idleTimeoutMs(ms);
-  }
-
-  /**
-   * Changes the settings of the ARQ, as far as {@link Kcp#reconfigure} allows, and of FEC. If those
-   * of FEC differ, the packets that FEC keeps are dropped.
+   * Changes the settings, as far as {@link Kcp#reconfigure} allows, and those of FEC. If those of
+   * FEC differ, the packets that FEC keeps are dropped.
    *
    * @throws IllegalArgumentException if {@link Kcp#reconfigure} does, or if the MTU has no room for
    *     the headers; nothing has changed then
@@ -215,7 +164,10 @@ public final class Session extends FlushQueue.Entry {
   public void reconfigure(KcpConfig config, FecConfig fecConfig) {
     fec.checkSuccessor(fecConfig);
     int overheadBytes = overheadBytes(table.cipherBytes(), fecConfig);
+    KcpConfig before = kcp.config();
     kcp.reconfigure(config, overheadBytes);
+    keepAlive.reconfigured(before);
+    limitUnreliable();
     if (fecConfig != fec.config()) {
       ownFec().configure(fecConfig);
     }
@@ -250,8 +202,8 @@ public final class Session extends FlushQueue.Entry {
   }
 
   /**
-   * Whether the peer has not answered for {@link #keepAliveProbeIntervalMs}, and nothing was
-   * received from it since that was reported by {@link SessionTable.Handler#unresponsive}.
+   * Whether the peer has not answered for {@link KcpConfig#keepAliveProbeIntervalMs()}, and nothing
+   * was received from it since that was reported by {@link SessionTable.Handler#unresponsive}.
    */
   public boolean isPeerUnresponsive() {
     return keepAlive.isUnresponsive();
@@ -500,21 +452,10 @@ public final class Session extends FlushQueue.Entry {
   // Unreliable datagrams
 
   /**
-   * Sets how many unreliable datagrams may wait, in each direction. Beyond that the oldest are
-   * dropped.
-   *
-   * @param datagrams 0, the default: none are taken
-   */
-  public void unreliableLimit(int datagrams) {
-    if (unreliable != null || datagrams > 0) {
-      unreliable().limit(datagrams);
-    }
-  }
-
-  /**
-   * The largest unreliable datagram, in bytes; 0 while none can be sent: the limit has to be set,
-   * and either the peer have the extension or FEC be on, since kcp-go takes them from sessions with
-   * FEC only. While it is not known whether the peer has the extension, they wait.
+   * The largest unreliable datagram, in bytes; 0 while none can be sent: {@link
+   * KcpConfig#datagramQueue()} has to be set, and either the peer have the extension or FEC be on,
+   * since kcp-go takes them from sessions with FEC only. While it is not known whether the peer has
+   * the extension, they wait.
    */
   public int maxUnreliableBytes() {
     return unreliable == null ? 0 : unreliable.maxBytes(this);
@@ -567,6 +508,13 @@ public final class Session extends FlushQueue.Entry {
   /** Whether any has been received since the last call. */
   boolean takeUnreliableReceived() {
     return unreliable != null && unreliable.takeReceived();
+  }
+
+  private void limitUnreliable() {
+    int datagrams = kcp.config().datagramQueue();
+    if (unreliable != null || datagrams > 0) {
+      unreliable().limit(datagrams);
+    }
   }
 
   /** The queues, which are made on first use. */

@@ -76,7 +76,7 @@ final class UnreliableQueues {
    */
   void check(Session session, ByteBuf datagram) {
     if (limit == 0) {
-      throw new IllegalArgumentException("unreliableLimit: 0 (expected: >= 1, to send datagrams)");
+      throw new IllegalArgumentException("datagramQueue: 0 (expected: >= 1, to send datagrams)");
     }
     int maxBytes = maxBytes(session);
     if (maxBytes == 0) {

@@ -144,7 +144,9 @@ public final class SessionTableFuzz {
       case 10 -> table.flushPending(nowUs);
       case 11 -> withSession(this::write);
       case 12 ->
-          withSession(session -> session.reconfigure(CONFIG, FECS[input.below(FECS.length)]));
+          withSession(
+              session ->
+                  session.reconfigure(session.kcp().config(), FECS[input.below(FECS.length)]));
       case 13 -> withSession(this::writeUnreliable);
       case 14 -> withSession(this::close);
       default -> peer.dropGroup();
@@ -265,7 +267,8 @@ public final class SessionTableFuzz {
     }
     Session session = table.newSession(remote, new Kcp(conv, CONFIG, context, 0), null);
     session.reconfigure(CONFIG, FECS[input.below(FECS.length)]);
-    session.unreliableLimit(input.below(UNRELIABLE_LIMIT + 1));
+    TestDriver.configure(
+        session, config -> config.datagramQueue(input.below(UNRELIABLE_LIMIT + 1)));
     sessions.add(session);
     return session;
   }

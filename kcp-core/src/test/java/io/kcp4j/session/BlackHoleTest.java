@@ -79,11 +79,11 @@ class BlackHoleTest {
       client.driver.onProgress = this::readLanes;
     }
     client.open(server);
-    client.session.unreliableLimit(10);
+    TestDriver.configure(client.session, settings -> settings.datagramQueue(10));
     write(10);
     runFor(500_000);
     assertTrue(server.session.hasPeerAnswered());
-    server.session.unreliableLimit(10);
+    TestDriver.configure(server.session, settings -> settings.datagramQueue(10));
   }
 
   private void begin(KcpConfig.Builder config) {
@@ -363,7 +363,7 @@ class BlackHoleTest {
     passes = BlackHoleTest::fits;
     client.config = large().build();
     client.open(server);
-    client.session.idleTimeoutMs(20_000);
+    TestDriver.configure(client.session, config -> config.idleTimeoutMs(20_000));
     String[] detail = {""};
     client.driver.onEnd =
         (session, reason) -> detail[0] = reason + ": " + session.kcp().lossDetail();

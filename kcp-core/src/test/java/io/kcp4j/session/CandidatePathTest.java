@@ -350,7 +350,7 @@ class CandidatePathTest {
   @Test
   void idleClientWhoseAddressHasChangedLearnsOfIt() {
     begin();
-    client.session.keepAliveIntervalMs(1_000);
+    TestDriver.configure(client.session, config -> config.keepAliveIntervalMs(1_000));
     rebind();
     exchange(6_000);
     assertEquals(List.of(EndReason.SESSION_UNKNOWN), client.ends);

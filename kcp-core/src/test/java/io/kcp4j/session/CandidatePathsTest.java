@@ -170,9 +170,9 @@ class CandidatePathsTest {
   @ValueSource(ints = {5_000, 800_000, 3_000_000})
   void ownAddressMayAnswerForThreeProbeTimeouts(int delayUs) {
     VirtualHost far = newClient(3);
-    server.session.keepAliveIntervalMs(0);
+    TestDriver.configure(server.session, config -> config.keepAliveIntervalMs(0));
     begin(far, delayUs);
-    server.session.keepAliveIntervalMs(0);
+    TestDriver.configure(server.session, config -> config.keepAliveIntervalMs(0));
     ByteBuf response = response(answers(moved, query(far)));
     server.packets();
     server.take(moved, List.of(response));

@@ -603,7 +603,7 @@ class CloseHandshakeTest {
 
   @Test
   void peerOfAnIdleSessionIsTold() {
-    client.session.idleTimeoutMs(1_000);
+    TestDriver.configure(client.session, config -> config.idleTimeoutMs(1_000));
     client.driver.onEnd =
         (session, reason) -> {
           client.ends.add(reason);
@@ -619,7 +619,7 @@ class CloseHandshakeTest {
 
   @Test
   void idleSessionThatIsClosedWithoutAWordLeavesTheTable() {
-    client.session.idleTimeoutMs(1_000);
+    TestDriver.configure(client.session, config -> config.idleTimeoutMs(1_000));
     exchange(400);
     assertEquals(List.of(EndReason.IDLE), client.ends);
     assertEquals(0, client.driver.table.size());

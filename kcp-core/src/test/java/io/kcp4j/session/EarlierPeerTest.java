@@ -59,7 +59,7 @@ class EarlierPeerTest {
       client.driver.onProgress = this::readLanes;
     }
     client.open(server);
-    client.session.unreliableLimit(8);
+    TestDriver.configure(client.session, config -> config.datagramQueue(8));
   }
 
   private void prepareServer() {
@@ -165,7 +165,7 @@ class EarlierPeerTest {
   }
 
   private void sendBothWays() {
-    server.session.unreliableLimit(8);
+    TestDriver.configure(server.session, config -> config.datagramQueue(8));
     if (client.config.delivery() == Delivery.LANES) {
       for (int i = 0; i < 3; i++) {
         sendOnLanes(client, 10);

@@ -8,7 +8,6 @@ import io.kcp4j.EndReason;
 import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.Segment;
-import io.kcp4j.fec.FecConfig;
 import io.kcp4j.lanes.OutboundMessage;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
@@ -30,10 +29,10 @@ class ExtensionDatagramTest {
   /** Begins a session that has sent a segment. */
   private void begin() {
     client.open(server);
-    client.session.unreliableLimit(10);
+    TestDriver.configure(client.session, config -> config.datagramQueue(10));
     client.write(10);
     server.take(client, client.packets());
-    server.session.unreliableLimit(10);
+    TestDriver.configure(server.session, config -> config.datagramQueue(10));
   }
 
   private void beginWithExtension() {
@@ -173,7 +172,7 @@ class ExtensionDatagramTest {
   @Test
   void receiverWithoutAQueueDropsDatagrams() {
     beginWithExtension();
-    server.session.unreliableLimit(0);
+    TestDriver.configure(server.session, config -> config.datagramQueue(0));
     server.take(client, send(client, 1));
     assertNull(server.session.receiveUnreliable());
     assertEquals(1, server.count(KcpCounter.UNRELIABLE_DROPPED));
@@ -182,7 +181,7 @@ class ExtensionDatagramTest {
   @Test
   void receivedDatagramsCountAsPayloadForTheIdleTimeout() {
     beginWithExtension();
-    server.session.idleTimeoutMs(2_000);
+    TestDriver.configure(server.session, config -> config.idleTimeoutMs(2_000));
     for (int i = 0; i < 5; i++) {
       server.runTo(server.nowUs + 1_000_000);
       server.take(client, send(client, i));
@@ -200,8 +199,7 @@ class ExtensionDatagramTest {
     List<OutboundMessage.Drop> drops = new ArrayList<>();
     ByteBuf large = Unpooled.buffer().writeZero(client.session.maxUnreliableBytes());
     client.session.sendUnreliable(new Dropped(large, drops));
-    KcpConfig smaller = KcpConfig.DEFAULT.toBuilder().mtuBytes(500).build();
-    client.session.reconfigure(smaller, FecConfig.NONE);
+    TestDriver.configure(client.session, config -> config.mtuBytes(500));
     client.session.sendUnreliable(datagram(1));
     answer();
     client.runTo(client.nowUs + 20_000);

@@ -81,7 +81,7 @@ final class Host {
   private Session session(InetSocketAddress remote, int conv) {
     Session session = table.newSession(remote, new Kcp(conv, config, context, 0), null);
     session.reconfigure(config, fec);
-    session.unreliableLimit(unreliableLimit);
+    TestDriver.configure(session, config -> config.datagramQueue(unreliableLimit));
     if (trustsPeers) {
       session.validatePath();
     }

@@ -133,7 +133,7 @@ class KeepAliveTest {
 
   @Test
   void noAnswerIsAwaitedForLongerThanTheInterval() {
-    add(1).keepAliveIntervalMs(2000);
+    TestDriver.configure(add(1), config -> config.keepAliveIntervalMs(2000));
     answers = false;
     runTo(16_000_000);
     assertEquals(
@@ -146,8 +146,8 @@ class KeepAliveTest {
   @Test
   void numberAndIntervalOfProbesCanBeSet() {
     Session session = add(1);
-    session.keepAliveProbes(3);
-    session.keepAliveProbeIntervalMs(4_000);
+    TestDriver.configure(session, config -> config.keepAliveProbes(3));
+    TestDriver.configure(session, config -> config.keepAliveProbeIntervalMs(4_000));
     answers = false;
     runTo(78_000_000);
     assertEquals(List.of(60_000_000L, 64_000_000L, 70_000_000L), probes);
@@ -161,8 +161,8 @@ class KeepAliveTest {
   @ValueSource(ints = {1, 400, 999, 1000})
   void threeProbesASecondApartEndTheSessionWithinFiveSeconds(int lastMs) {
     Session session = add(1);
-    session.keepAliveIntervalMs(1000);
-    session.keepAliveProbes(3);
+    TestDriver.configure(session, config -> config.keepAliveIntervalMs(1000));
+    TestDriver.configure(session, config -> config.keepAliveProbes(3));
     answers = false;
     nowUs = lastMs * 1_000L;
     answer(1);
@@ -180,8 +180,8 @@ class KeepAliveTest {
   @Test
   void longestProbeIntervalIsTheKeepAliveInterval() {
     Session session = add(1);
-    session.keepAliveProbes(Integer.MAX_VALUE);
-    session.keepAliveProbeIntervalMs(Integer.MAX_VALUE);
+    TestDriver.configure(session, config -> config.keepAliveProbes(Integer.MAX_VALUE));
+    TestDriver.configure(session, config -> config.keepAliveProbeIntervalMs(Integer.MAX_VALUE));
     answers = false;
     runTo(36_000_000_000L);
     assertEquals(599, probes.size());
@@ -276,7 +276,7 @@ class KeepAliveTest {
   @ValueSource(ints = {1, 999, 199_999})
   void sweepThatIsALittleLateDoesNotDelayTheNextProbeByASecond(int delayUs) {
     this.delayUs = delayUs;
-    add(1).keepAliveIntervalMs(1000);
+    TestDriver.configure(add(1), config -> config.keepAliveIntervalMs(1000));
     answers = false;
     runTo(10_000_000);
     assertEquals(
@@ -326,7 +326,7 @@ class KeepAliveTest {
   @Test
   void pauseDoesNotEndASessionAsIdleWhoseInputWaits() {
     Session session = add(1);
-    session.idleTimeoutMs(10_000);
+    TestDriver.configure(session, config -> config.idleTimeoutMs(10_000));
     runTo(5_000_000);
     nowUs += 80_000_000;
     table.sweep(nowUs);
@@ -352,7 +352,7 @@ class KeepAliveTest {
     runTo(5_000_000);
     receivePush();
     runTo(7_000_000);
-    session.idleTimeoutMs(3_000);
+    TestDriver.configure(session, config -> config.idleTimeoutMs(3_000));
     runTo(7_500_000);
     assertEquals(List.of(), ends);
     runTo(9_500_000);

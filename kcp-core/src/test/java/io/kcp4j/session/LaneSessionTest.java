@@ -205,7 +205,7 @@ class LaneSessionTest {
     server.fec = client.fec;
     begin();
     server.take(client, client.packets());
-    server.session.unreliableLimit(10);
+    TestDriver.configure(server.session, config -> config.datagramQueue(10));
     server.session.sendUnreliable(Unpooled.buffer().writeZero(180));
     server.flush();
     server.runTo(server.nowUs + 20_000);
@@ -652,7 +652,7 @@ class LaneSessionTest {
   void unreliableMessagesCountAsPayloadForTheIdleTimeout() {
     beginAndExchange();
     config(client, 5, LaneKind.UNRELIABLE);
-    server.session.idleTimeoutMs(2_000);
+    TestDriver.configure(server.session, config -> config.idleTimeoutMs(2_000));
     for (int i = 0; i < 5; i++) {
       server.runTo(server.nowUs + 1_000_000);
       queue(client, 5, "a");

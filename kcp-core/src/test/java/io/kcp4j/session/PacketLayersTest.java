@@ -320,8 +320,8 @@ class PacketLayersTest {
 
   /** Moves only unreliable datagrams for so long, one a second; sessions are idle after ten. */
   private void talkUnreliably(Session session, long untilUs) {
-    session.idleTimeoutMs(10_000);
-    accepted().idleTimeoutMs(10_000);
+    TestDriver.configure(session, config -> config.idleTimeoutMs(10_000));
+    TestDriver.configure(accepted(), config -> config.idleTimeoutMs(10_000));
     for (long nowUs = 1_000_000; nowUs <= untilUs; nowUs += 1_000_000) {
       session.sendUnreliable(client.allocator.buffer().writeInt(42));
       client.table.scheduleFlush(session);
@@ -428,9 +428,9 @@ class PacketLayersTest {
     assertTrue(
         assertThrows(IllegalArgumentException.class, () -> withoutQueue.sendUnreliable(one))
             .getMessage()
-            .startsWith("unreliableLimit"));
+            .startsWith("datagramQueue"));
     withoutQueue.reconfigure(withoutQueue.kcp().config(), FecConfig.NONE);
-    withoutQueue.unreliableLimit(1);
+    TestDriver.configure(withoutQueue, config -> config.datagramQueue(1));
     assertTrue(
         assertThrows(IllegalArgumentException.class, () -> withoutQueue.sendUnreliable(one))
             .getMessage()
@@ -440,7 +440,7 @@ class PacketLayersTest {
   @Test
   void largestUnreliableDatagramFillsThePacket() {
     Session session = open(FecConfig.of(1, 1));
-    session.unreliableLimit(1);
+    TestDriver.configure(session, config -> config.datagramQueue(1));
     int max = session.maxUnreliableBytes();
     assertEquals(MTU - FecPacket.DATA_HEADER_BYTES - Integer.BYTES, max);
     ByteBuf large = Unpooled.buffer(max + 1).writeZero(max + 1);

@@ -77,8 +77,8 @@ class ReflectionTest {
     client.open(server);
     client.write(700);
     exchange(client, server);
-    client.session.unreliableLimit(10);
-    server.session.unreliableLimit(10);
+    TestDriver.configure(client.session, config -> config.datagramQueue(10));
+    TestDriver.configure(server.session, config -> config.datagramQueue(10));
     VirtualHost victim = isToServer ? server : client;
     VirtualHost peer = isToServer ? client : server;
     peer.write(5_000); // The victim has received more segments than the peer.

@@ -23,7 +23,7 @@ class SessionMemoryTest {
       KcpConfig.builder().congestionControl(CongestionControl.NONE).build();
 
   /** Each field of a part counts: of a million sessions, most are idle. */
-  private static final int MAX_BYTES = 1_824;
+  private static final int MAX_BYTES = 1_696;
 
   @Test
   void newSessionTakesLittleMemory() {

@@ -642,7 +642,7 @@ class SessionTableTest {
   void windowThatAReaderOpensOnAnUnreliableDatagramIsAdvertised() {
     driver.config = KcpConfig.builder().receiveWindow(1).build();
     Session session = begin(REMOTE, 1);
-    session.unreliableLimit(1);
+    TestDriver.configure(session, config -> config.datagramQueue(1));
     runTo(100_000);
     driver.events();
     driver.onProgress = s -> receiveIf(true, s);
@@ -806,7 +806,7 @@ class SessionTableTest {
   void longIntervalOfOneSessionDoesNotDelayOthers() {
     addUnresponsive(1, 100_000);
     Session other = driver.newSession(REMOTE, 2);
-    other.keepAliveIntervalMs(2000);
+    TestDriver.configure(other, config -> config.keepAliveIntervalMs(2000));
     table.add(other, nowUs);
     answerProbes(101_100_000);
     List<List<Long>> probes = answerProbes(160_000_000);
@@ -817,7 +817,7 @@ class SessionTableTest {
   private void addUnresponsive(int sessions, int keepAliveIntervalMs) {
     for (int conv = 1; conv <= sessions; conv++) {
       Session session = driver.newSession(REMOTE, conv);
-      session.keepAliveIntervalMs(keepAliveIntervalMs);
+      TestDriver.configure(session, config -> config.keepAliveIntervalMs(keepAliveIntervalMs));
       table.add(session, nowUs);
     }
   }
@@ -841,14 +841,14 @@ class SessionTableTest {
 
   @Test
   void keepAliveIntervalOfZeroSendsNoProbes() {
-    begin(REMOTE, 1).keepAliveIntervalMs(0);
+    TestDriver.configure(begin(REMOTE, 1), config -> config.keepAliveIntervalMs(0));
     runTo(400_000_000);
     assertEquals(1, table.size());
   }
 
   @Test
   void sessionWithoutPayloadEndsAfterTheIdleTimeout() {
-    begin(REMOTE, 1).idleTimeoutMs(10_000);
+    TestDriver.configure(begin(REMOTE, 1), config -> config.idleTimeoutMs(10_000));
     runTo(8_000_000);
     receive(REMOTE, push(1, 1));
     driver.accepted.get(0).kcp().receive().release();
@@ -862,7 +862,7 @@ class SessionTableTest {
 
   @Test
   void probesDoNotKeepAnIdleSession() {
-    begin(REMOTE, 1).idleTimeoutMs(10_000);
+    TestDriver.configure(begin(REMOTE, 1), config -> config.idleTimeoutMs(10_000));
     for (int s = 1; s <= 11; s++) {
       receive(REMOTE, wask(1));
       runTo(s * 1_000_000L);

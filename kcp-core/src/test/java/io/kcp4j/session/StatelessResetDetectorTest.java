@@ -89,7 +89,7 @@ class StatelessResetDetectorTest {
 
   @Test
   void idleClientOfARestartedServerEndsWithItsSecondProbe() {
-    client.session.keepAliveIntervalMs(1_000);
+    TestDriver.configure(client.session, config -> config.keepAliveIntervalMs(1_000));
     restart(SECRET);
     exchange(400);
     assertEquals(List.of(EndReason.SESSION_UNKNOWN), client.ends);
@@ -101,7 +101,7 @@ class StatelessResetDetectorTest {
     VirtualHost idle = new VirtualHost(3);
     idle.token = client.token;
     idle.open(server);
-    idle.session.keepAliveIntervalMs(1_000);
+    TestDriver.configure(idle.session, config -> config.keepAliveIntervalMs(1_000));
     idle.write(10);
     exchange(idle, 20);
     assertTrue(idle.session.isExtensionEstablished());
@@ -122,7 +122,7 @@ class StatelessResetDetectorTest {
 
   @Test
   void idleClientOfAServerWithAnotherSecretEndsByItsKeepAlive() {
-    client.session.keepAliveIntervalMs(1_000);
+    TestDriver.configure(client.session, config -> config.keepAliveIntervalMs(1_000));
     restart("another secret !".getBytes(US_ASCII));
     exchange(2_000);
     assertEquals(List.of(EndReason.KEEP_ALIVE_TIMEOUT), client.ends);

@@ -23,6 +23,7 @@ import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.LongUnaryOperator;
 import java.util.function.Predicate;
+import java.util.function.UnaryOperator;
 
 /**
  * A {@link SessionTable} and its driver, for tests, the simulator, fuzz targets and benchmarks. The
@@ -30,6 +31,12 @@ import java.util.function.Predicate;
  * packet, and closes sessions that have ended.
  */
 public final class TestDriver implements SessionTable.Handler {
+
+  /** Changes settings of a session. */
+  public static void configure(Session session, UnaryOperator<KcpConfig.Builder> change) {
+    KcpConfig config = change.apply(session.kcp().config().toBuilder()).build();
+    session.reconfigure(config, session.fecConfig());
+  }
 
   /** Answers an attempt to begin a session. */
   @FunctionalInterface

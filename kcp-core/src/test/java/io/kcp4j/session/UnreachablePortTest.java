@@ -179,7 +179,7 @@ class UnreachablePortTest {
   @Test
   void keepAliveThatIsOffDoesNotStopTheProbes() {
     establish();
-    client.session.keepAliveIntervalMs(0);
+    TestDriver.configure(client.session, config -> config.keepAliveIntervalMs(0));
     report();
 
     runToEnd(60_000, Network.REFUSES);

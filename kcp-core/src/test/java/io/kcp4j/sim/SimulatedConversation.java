@@ -24,7 +24,6 @@ final class SimulatedConversation {
 
   private final int conv;
   private final KcpConfig config;
-  private final int unreliableLimit;
   private final UnreliableTraffic sentUnreliable;
   private final UnreliableTraffic receivedUnreliable;
   private final long bytesToWrite;
@@ -55,14 +54,14 @@ final class SimulatedConversation {
    * Makes one side.
    *
    * @param fec its initial settings of FEC
-   * @param unreliableLimit how many unreliable datagrams may wait for it
+   * @param datagramQueue how many unreliable datagrams may wait for it
    * @param done called once, when all was written, acknowledged and read
    */
   SimulatedConversation(
       int conv,
       KcpConfig config,
       FecConfig fec,
-      int unreliableLimit,
+      int datagramQueue,
       UnreliableTraffic sentUnreliable,
       UnreliableTraffic receivedUnreliable,
       long bytesToWrite,
@@ -72,9 +71,8 @@ final class SimulatedConversation {
       SplittableRandom random,
       Runnable done) {
     this.conv = conv;
-    this.config = config;
+    this.config = config.toBuilder().datagramQueue(datagramQueue).build();
     this.fec = fec;
-    this.unreliableLimit = unreliableLimit;
     this.sentUnreliable = sentUnreliable;
     this.receivedUnreliable = receivedUnreliable;
     this.bytesToWrite = bytesToWrite;
@@ -118,7 +116,6 @@ final class SimulatedConversation {
       session.answerExtension(random.nextLong(), random.nextLong());
     }
     session.reconfigure(config, fec);
-    session.unreliableLimit(unreliableLimit);
   }
 
   private boolean hasLanes() {

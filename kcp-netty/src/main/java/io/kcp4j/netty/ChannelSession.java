@@ -208,11 +208,6 @@ final class ChannelSession {
       open(session.remote(), session.conv());
       return;
     }
-    session.keepAliveIntervalMs(settings.keepAliveIntervalMs());
-    session.keepAliveProbeIntervalMs(settings.keepAliveProbeIntervalMs());
-    session.keepAliveProbes(settings.keepAliveProbes());
-    session.idleTimeoutMs(settings.idleTimeoutMs());
-    session.unreliableLimit(settings.datagramQueue());
     if (session.kcp().config() != settings || session.fecConfig() != config.fec()) {
       applySettings(settings, config.fec());
     }

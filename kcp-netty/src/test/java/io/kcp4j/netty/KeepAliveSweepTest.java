@@ -41,7 +41,7 @@ class KeepAliveSweepTest {
             .build();
     for (int conv = 0; conv < MORE_THAN_ONE_PART; conv++) {
       Session session = driver.newSession(REMOTE, conv);
-      session.keepAliveIntervalMs(1000);
+      TestDriver.configure(session, config -> config.keepAliveIntervalMs(1000));
       driver.table.add(session, longAgoUs);
     }
     EventLoopContext.KeepAliveSweep sweep = loop.newKeepAliveSweep(driver.table, () -> {});

@@ -105,7 +105,7 @@ final class MemoryClient {
     driver.onEnd = (ended, reason) -> ended(reason);
     Kcp kcp = new Kcp(conv, MemoryPeers.config(conv), peers.clientContext, conv);
     session = driver.table.newSession(MemoryPeers.SERVER, kcp, null);
-    session.keepAliveProbes(KEEP_ALIVE_PROBES);
+    TestDriver.configure(session, config -> config.keepAliveProbes(KEEP_ALIVE_PROBES));
     if (MemoryPeers.delivery(conv) == Delivery.LANES) {
       driver.table.offerLanes(session, LanesConfig.DEFAULT, conv | 1L << 41);
     } else if (MemoryPeers.hasExtension(conv)) {
