@@ -19,7 +19,7 @@ final class OrderedReceiveBuffer extends ReceiveBuffer {
 
   OrderedReceiveBuffer(
       MemoryAccount account,
-      RingPool<QueueRing> rings,
+      RingPool<ReceiveQueue.Ring> rings,
       Redundancy redundancy,
       KcpCounters counters,
       KcpConfig config,
@@ -159,7 +159,7 @@ final class OrderedReceiveBuffer extends ReceiveBuffer {
   }
 
   @Override
-  void flushAcks(AckOutput out, long nowUs) {
+  void flushAcks(PendingAcks.Output out, long nowUs) {
     flushes++;
     super.flushAcks(out, nowUs);
   }

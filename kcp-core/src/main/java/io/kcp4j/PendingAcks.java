@@ -219,7 +219,7 @@ final class PendingAcks {
    *
    * @param isLossy whether to write them again with later flushes, if they are few
    */
-  void flush(int rcvNext, boolean isLossy, long nowUs, AckOutput out) {
+  void flush(int rcvNext, boolean isLossy, long nowUs, Output out) {
     boolean repeats = repeatPending && nowUs - writtenAtUs >= MIN_REPEAT_US;
     if (!pending && !repeats) {
       return;
@@ -253,7 +253,7 @@ final class PendingAcks {
     listsDuplicates = false;
   }
 
-  private void write(int from, int to, int rcvNext, AckOutput out) {
+  private void write(int from, int to, int rcvNext, Output out) {
     for (int i = from; i < to; i++) {
       if (sns[i] - rcvNext >= 0) {
         out.ack(tss[i], sns[i]);
@@ -284,5 +284,12 @@ final class PendingAcks {
     count -= entries;
     System.arraycopy(sns, entries, sns, 0, count);
     System.arraycopy(tss, entries, tss, 0, count);
+  }
+
+  /** Writes acknowledgements into the datagrams of a flush. */
+  interface Output {
+
+    /** Acknowledges the segment {@code sn}, which has arrived with the timestamp {@code ts}. */
+    void ack(int ts, int sn);
   }
 }

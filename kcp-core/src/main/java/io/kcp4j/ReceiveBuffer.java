@@ -77,7 +77,7 @@ abstract class ReceiveBuffer {
   /** The receive buffer of a session with this delivery. */
   static ReceiveBuffer of(
       MemoryAccount account,
-      RingPool<QueueRing> rings,
+      RingPool<ReceiveQueue.Ring> rings,
       Redundancy redundancy,
       KcpCounters counters,
       KcpConfig config,
@@ -385,7 +385,7 @@ abstract class ReceiveBuffer {
   }
 
   /** Writes all pending ACKs. */
-  void flushAcks(AckOutput out, long nowUs) {
+  void flushAcks(PendingAcks.Output out, long nowUs) {
     redundancy.flush(nowUs);
     isLossy = isTimely() && redundancy.isForAcks();
     acks.flush(next, isLossy, nowUs, out);

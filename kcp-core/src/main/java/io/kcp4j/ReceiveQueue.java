@@ -26,11 +26,11 @@ final class ReceiveQueue {
   private static final int NOTHING_EXPECTED = -1;
 
   private final MemoryAccount account;
-  private final RingPool<QueueRing> rings;
+  private final RingPool<Ring> rings;
   private final boolean isStream;
 
   /** Buffers, and how many segments end in each. The last buffer may still be open. */
-  private QueueRing ring = QueueRing.NONE;
+  private Ring ring = Ring.NONE;
 
   private int head;
   private int count;
@@ -42,7 +42,7 @@ final class ReceiveQueue {
   private boolean violated;
   private int heldBytes;
 
-  ReceiveQueue(MemoryAccount account, RingPool<QueueRing> rings, Delivery delivery) {
+  ReceiveQueue(MemoryAccount account, RingPool<Ring> rings, Delivery delivery) {
     this.account = account;
     this.rings = rings;
     isStream = delivery == Delivery.STREAM;
@@ -241,11 +241,11 @@ final class ReceiveQueue {
   }
 
   private boolean grow() {
-    int more = QueueRing.chargedBytes(RingPool.capacityFor(2 * count)) - ring.chargedBytes();
+    int more = Ring.chargedBytes(RingPool.capacityFor(2 * count)) - ring.chargedBytes();
     if (!account.tryReserve(more)) {
       return false;
     }
-    QueueRing larger;
+    Ring larger;
     try {
       larger = rings.take(2 * count);
     } catch (OutOfMemoryError e) {
@@ -263,7 +263,7 @@ final class ReceiveQueue {
   }
 
   /** Replaces the ring, which is empty or has been copied. */
-  private void use(QueueRing next) {
+  private void use(Ring next) {
     ring.giveBack(rings);
     ring = next;
     head = 0;
@@ -271,7 +271,7 @@ final class ReceiveQueue {
 
   private void releaseRing() {
     account.release(ring.chargedBytes());
-    use(QueueRing.NONE);
+    use(Ring.NONE);
   }
 
   void close() {
@@ -285,5 +285,42 @@ final class ReceiveQueue {
     releaseRing();
     segments = 0;
     lastIsOpen = false;
+  }
+
+  /** The arrays of a {@link ReceiveQueue}: buffers, and how many segments end in each. */
+  static final class Ring {
+
+    /** The size of an entry of both arrays, in bytes. */
+    static final int ENTRY_BYTES = 8;
+
+    /** The ring of an empty queue. */
+    static final Ring NONE = new Ring(0);
+
+    final ByteBuf[] buffers;
+    final int[] segmentsIn;
+
+    Ring(int capacity) {
+      buffers = new ByteBuf[capacity];
+      segmentsIn = new int[capacity];
+    }
+
+    int capacity() {
+      return buffers.length;
+    }
+
+    /** How much the ring counts against the memory budget, in bytes. */
+    int chargedBytes() {
+      return chargedBytes(buffers.length);
+    }
+
+    /** How much a ring of this capacity counts, in bytes. */
+    static int chargedBytes(int capacity) {
+      return RingPool.chargedBytes(capacity, ENTRY_BYTES);
+    }
+
+    /** Returns the ring, which holds no buffers, to the pool that it was taken from. */
+    void giveBack(RingPool<Ring> pool) {
+      pool.giveBack(this, buffers.length);
+    }
   }
 }

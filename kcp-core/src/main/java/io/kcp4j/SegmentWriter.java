@@ -10,7 +10,7 @@ import io.netty.buffer.ByteBuf;
  * <p>The sessions of a thread share a writer, which has state only during a flush: the flushes of
  * two sessions must not overlap.
  */
-final class SegmentWriter implements AckOutput {
+final class SegmentWriter implements PendingAcks.Output {
 
   /** That of the session that is flushed; null between flushes. */
   private Sender sender;

@@ -9,7 +9,7 @@ public final class ThreadContext {
 
   final RingPool<SendRing> sendRings =
       new RingPool<>(SendRing.ENTRY_BYTES + SendRing.DELIVERY_BYTES, SendRing::new);
-  final RingPool<QueueRing> queueRings = new RingPool<>(QueueRing.ENTRY_BYTES, QueueRing::new);
+  final RingPool<ReceiveQueue.Ring> queueRings = new RingPool<>(ReceiveQueue.Ring.ENTRY_BYTES, ReceiveQueue.Ring::new);
   final Flush flush = new Flush();
 
   /** Makes empty pools. */

@@ -128,7 +128,7 @@ final class UnorderedReceiveBuffer extends ReceiveBuffer {
   }
 
   @Override
-  void flushAcks(AckOutput out, long nowUs) {
+  void flushAcks(PendingAcks.Output out, long nowUs) {
     taken.endFlush();
     super.flushAcks(out, nowUs);
   }
