@@ -1,5 +1,6 @@
 package io.kcp4j;
 
+import io.kcp4j.Timestamps.PeerClock;
 import io.netty.buffer.ByteBuf;
 
 /** Takes in datagrams: acknowledgements, the peer's window, payload and window probes. */

@@ -1,5 +1,6 @@
 package io.kcp4j;
 
+import io.kcp4j.Timestamps.PeerClock;
 import io.kcp4j.congestion.CongestionControl;
 import io.netty.buffer.ByteBuf;
 import java.lang.invoke.VarHandle;

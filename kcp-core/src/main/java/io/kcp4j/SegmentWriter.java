@@ -1,6 +1,7 @@
 package io.kcp4j;
 
 import io.kcp4j.AmplificationLimit.Kind;
+import io.kcp4j.Chunk.DatagramRun;
 import io.netty.buffer.ByteBuf;
 
 /**

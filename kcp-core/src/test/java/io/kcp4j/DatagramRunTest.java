@@ -2,6 +2,7 @@ package io.kcp4j;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.kcp4j.Chunk.DatagramRun;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.UnpooledByteBufAllocator;
 import java.util.ArrayList;

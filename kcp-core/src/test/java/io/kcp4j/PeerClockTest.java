@@ -3,6 +3,7 @@ package io.kcp4j;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kcp4j.Timestamps.PeerClock;
 import org.junit.jupiter.api.Test;
 
 /** {@link PeerClock}: which timestamps can be of the peer. */
