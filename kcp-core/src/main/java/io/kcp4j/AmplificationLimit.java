@@ -1,5 +1,7 @@
 package io.kcp4j;
 
+import io.kcp4j.Kcp.SendAllowance;
+
 /**
  * Limits what is sent to a peer that has not proven that it receives at its address, so that forged
  * source addresses gain nothing: protocol.md 8.7, after RFC 9000 §8.1. A segment that would exceed

@@ -1017,4 +1017,67 @@ public final class Kcp {
       receiver.close();
     }
   }
+
+  /** Where a datagram comes from. */
+  public enum Origin {
+    /** It was received. */
+    NETWORK,
+    /**
+     * It was lost and recovered from others. Its delay is no round-trip time, and its window may be
+     * outdated: protocol.md 2.6.
+     */
+    RECOVERED
+  }
+
+  /**
+   * The result of {@link Kcp#input}. Any other result than {@link #ACCEPTED} means that the datagram
+   * was refused as a whole: it was counted and had no effect on the session.
+   */
+  public enum InputResult {
+    /** The datagram was valid and applied. Single segments of it may have been dropped. */
+    ACCEPTED,
+    /** Shorter than a header, or a segment's length points beyond the end. */
+    MALFORMED,
+    /** A segment carries another conversation id. */
+    WRONG_CONV,
+    /** A segment's command is none of KCP's four. */
+    UNKNOWN_COMMAND,
+    /** An ACK or a {@code una} acknowledges a segment that was never sent. */
+    ACKNOWLEDGES_UNSENT,
+    /** A segment of this side that somebody has sent back, as its timestamp shows. */
+    REFLECTED,
+    /**
+     * The session is a client's whose peer has acknowledged nothing exactly yet, and the datagram
+     * acknowledges something: most likely what another process with the same address has sent.
+     */
+    UNPROVEN,
+    /** The session has ended; see {@link Kcp#failure()}. */
+    SESSION_ENDED
+  }
+
+  /**
+   * How much may be sent to a peer that has not proven that it receives at its address: protocol.md
+   * 8.7. Used by the thread of its session.
+   */
+  @Unstable
+  public interface SendAllowance {
+
+    /** How many bytes may be sent now, what the layers below add included; below 0 for none. */
+    long bytes();
+
+    /** Whether the first small segment of the session may exceed that now. */
+    default boolean mayFirstExceed() {
+      return true;
+    }
+
+    /** The first small segment exceeds it, if this returns true. */
+    default boolean takeFirstExcess() {
+      return true;
+    }
+
+    /** Another small segment, or a probe, exceeds it, if this returns true. */
+    default boolean takeFurtherExcess() {
+      return true;
+    }
+  }
 }

@@ -1,5 +1,7 @@
 package io.kcp4j;
 
+import io.kcp4j.Kcp.InputResult;
+
 /** The counters of a session or an endpoint. A counter never decreases. */
 public enum KcpCounter {
   // Those of every session come first: see KcpCounters.

@@ -1,5 +1,7 @@
 package io.kcp4j;
 
+import io.kcp4j.Kcp.Origin;
+
 /**
  * Observes what one session sends, receives, loses and measures. Give one to {@link Kcp#tracer}.
  *

@@ -1,5 +1,6 @@
 package io.kcp4j;
 
+import io.kcp4j.Kcp.Origin;
 import io.netty.buffer.ByteBuf;
 
 /**

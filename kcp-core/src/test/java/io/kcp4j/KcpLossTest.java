@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kcp4j.Kcp.InputResult;
 import io.kcp4j.congestion.CongestionControl;
 import java.util.List;
 import java.util.stream.IntStream;

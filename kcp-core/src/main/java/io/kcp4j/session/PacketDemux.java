@@ -1,9 +1,9 @@
 package io.kcp4j.session;
 
-import io.kcp4j.InputResult;
+import io.kcp4j.Kcp.InputResult;
+import io.kcp4j.Kcp.Origin;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpCounters;
-import io.kcp4j.Origin;
 import io.kcp4j.Segment;
 import io.kcp4j.crypto.PacketKey;
 import io.kcp4j.fec.FecPacket;

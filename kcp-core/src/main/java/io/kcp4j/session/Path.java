@@ -1,6 +1,6 @@
 package io.kcp4j.session;
 
-import io.kcp4j.SendAllowance;
+import io.kcp4j.Kcp.SendAllowance;
 import io.kcp4j.session.AddressRateLimiter.Scope;
 import java.net.InetSocketAddress;
 

@@ -1,9 +1,9 @@
 package io.kcp4j.trace;
 
+import io.kcp4j.Kcp.Origin;
 import io.kcp4j.KcpFailure;
 import io.kcp4j.KcpTracer;
 import io.kcp4j.LossCause;
-import io.kcp4j.Origin;
 import java.util.Objects;
 import jdk.jfr.Category;
 import jdk.jfr.DataAmount;

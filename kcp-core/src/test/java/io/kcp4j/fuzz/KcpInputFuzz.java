@@ -2,13 +2,13 @@ package io.kcp4j.fuzz;
 
 import io.kcp4j.Delivery;
 import io.kcp4j.Kcp;
+import io.kcp4j.Kcp.Origin;
 import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpContext;
 import io.kcp4j.KcpCounters;
 import io.kcp4j.KcpMode;
 import io.kcp4j.KcpStarts;
 import io.kcp4j.MemoryBudget;
-import io.kcp4j.Origin;
 import io.kcp4j.Segment;
 import io.kcp4j.congestion.CongestionControl;
 import io.netty.buffer.ByteBuf;

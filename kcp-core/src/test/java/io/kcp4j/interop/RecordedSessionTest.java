@@ -6,13 +6,13 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 
 import io.kcp4j.DatagramOutput;
 import io.kcp4j.Delivery;
-import io.kcp4j.InputResult;
 import io.kcp4j.Kcp;
+import io.kcp4j.Kcp.InputResult;
+import io.kcp4j.Kcp.Origin;
 import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpContext;
 import io.kcp4j.MemoryAccount;
 import io.kcp4j.MemoryBudget;
-import io.kcp4j.Origin;
 import io.kcp4j.Segment;
 import io.kcp4j.crypto.PacketBatch;
 import io.kcp4j.crypto.PacketCipher;

@@ -1,8 +1,8 @@
 package io.kcp4j.lab;
 
+import io.kcp4j.Kcp.Origin;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpCounters;
-import io.kcp4j.Origin;
 import io.kcp4j.Segment;
 import io.kcp4j.fec.FecPacket;
 import io.kcp4j.fec.KcpGoFecDecoder;

@@ -2,9 +2,9 @@ package io.kcp4j.lab;
 
 import static io.kcp4j.Segment.HEADER_BYTES;
 
+import io.kcp4j.Kcp.Origin;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpCounters;
-import io.kcp4j.Origin;
 import io.kcp4j.Segment;
 import io.kcp4j.sim.VirtualTime;
 import io.netty.buffer.ByteBuf;

@@ -6,8 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertLinesMatch;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kcp4j.Kcp.Origin;
 import io.kcp4j.KcpCounters;
-import io.kcp4j.Origin;
 import io.kcp4j.Segment;
 import io.kcp4j.fec.KcpGoFecDecoder;
 import io.kcp4j.sim.VirtualTime;

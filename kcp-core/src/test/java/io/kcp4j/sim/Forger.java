@@ -1,7 +1,7 @@
 package io.kcp4j.sim;
 
 import io.kcp4j.Delivery;
-import io.kcp4j.InputResult;
+import io.kcp4j.Kcp.InputResult;
 import io.kcp4j.Segment;
 import io.netty.buffer.ByteBuf;
 import java.util.ArrayList;

@@ -4,8 +4,8 @@ import static io.kcp4j.sim.VirtualTime.US_PER_MS;
 
 import io.kcp4j.DatagramOutput;
 import io.kcp4j.Delivery;
-import io.kcp4j.InputResult;
 import io.kcp4j.Kcp;
+import io.kcp4j.Kcp.InputResult;
 import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpContext;
 import io.kcp4j.KcpCounter;

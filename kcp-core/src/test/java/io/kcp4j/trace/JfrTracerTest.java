@@ -2,9 +2,9 @@ package io.kcp4j.trace;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.kcp4j.Kcp.Origin;
 import io.kcp4j.KcpFailure;
 import io.kcp4j.LossCause;
-import io.kcp4j.Origin;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;

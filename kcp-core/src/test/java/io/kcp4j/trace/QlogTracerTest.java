@@ -4,9 +4,9 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kcp4j.Kcp.Origin;
 import io.kcp4j.KcpFailure;
 import io.kcp4j.LossCause;
-import io.kcp4j.Origin;
 import io.kcp4j.trace.QlogTracer.VantagePoint;
 import java.util.ArrayList;
 import java.util.List;

@@ -1,7 +1,7 @@
 package io.kcp4j.lab;
 
-import io.kcp4j.InputResult;
 import io.kcp4j.Kcp;
+import io.kcp4j.Kcp.InputResult;
 import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpContext;
 import io.kcp4j.SegmentSource;
