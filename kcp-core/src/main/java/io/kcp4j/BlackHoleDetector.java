@@ -222,7 +222,7 @@ final class BlackHoleDetector {
   /** See {@link Kcp#lossDetail}. */
   String lossDetail() {
     if (failedPacketBytes > 0) {
-      return lossDetail(failedPacketBytes, sender.liveness.failure() == KcpFailure.PATH_MTU);
+      return lossDetail(failedPacketBytes, sender.liveness.failure() == EndReason.PATH_MTU);
     }
     if (sender.losses.unacknowledged() == 0) {
       return "";

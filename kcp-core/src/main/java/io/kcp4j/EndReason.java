@@ -1,16 +1,25 @@
 package io.kcp4j;
 
-/** Why a session has ended, other than by a close of its user that succeeded. */
+/**
+ * Why a session has ended, other than by a close of its user that succeeded. The first five are
+ * those by which a {@link Kcp} fails.
+ */
 public enum EndReason {
-  /** See {@link KcpFailure#DEAD_LINK}. */
+  /** One segment was sent {@link KcpConfig#deadLink()} times and not acknowledged. */
   DEAD_LINK,
-  /** See {@link KcpFailure#NO_PROGRESS}. */
+  /**
+   * While segments were in flight, none was acknowledged for {@link KcpConfig#progressTimeoutMs()}.
+   */
   NO_PROGRESS,
-  /** See {@link KcpFailure#PATH_MTU}. */
+  /**
+   * One of these, by a segment whose datagram exceeds 1,200 bytes: the path drops datagrams of that
+   * size, and takes smaller ones. {@link Kcp#lossDetail} has the size. The wire has no way to send
+   * what is in flight in smaller segments.
+   */
   PATH_MTU,
-  /** See {@link KcpFailure#WRITE_STALLED}. */
+  /** The peer's window was closed for {@link KcpConfig#writeStallTimeoutMs()}. */
   WRITE_STALLED,
-  /** See {@link KcpFailure#PROTOCOL_VIOLATION}. */
+  /** In message mode: the peer's fragments do not count down to the end of a message. */
   PROTOCOL_VIOLATION,
   /** The peer has another {@link Delivery}. */
   DELIVERY_MISMATCHED,
@@ -88,17 +97,6 @@ public enum EndReason {
           WRITE_STALLED ->
           true;
       default -> false;
-    };
-  }
-
-  /** The reason of a session whose {@link Kcp} has failed. */
-  public static EndReason of(KcpFailure failure) {
-    return switch (failure) {
-      case DEAD_LINK -> DEAD_LINK;
-      case NO_PROGRESS -> NO_PROGRESS;
-      case PATH_MTU -> PATH_MTU;
-      case WRITE_STALLED -> WRITE_STALLED;
-      case PROTOCOL_VIOLATION -> PROTOCOL_VIOLATION;
     };
   }
 }

@@ -121,8 +121,11 @@ public final class Kcp {
     return sender.size.reservedBytes();
   }
 
-  /** Why the session cannot go on, or null while it can. */
-  public KcpFailure failure() {
+  /**
+   * Why the session cannot go on, or null while it can: one of the first five reasons, {@link
+   * EndReason#DEAD_LINK} to {@link EndReason#PROTOCOL_VIOLATION}.
+   */
+  public EndReason failure() {
     return sender.liveness.failure();
   }
 
@@ -139,7 +142,7 @@ public final class Kcp {
   /** Fails the session if fragments have come that do not count down. */
   void failOnBadFragments() {
     if (receiver.isViolated()) {
-      sender.liveness.fail(KcpFailure.PROTOCOL_VIOLATION);
+      sender.liveness.fail(EndReason.PROTOCOL_VIOLATION);
     }
   }
 
@@ -430,7 +433,7 @@ public final class Kcp {
   }
 
   /**
-   * Lets a session that has failed as {@link KcpFailure#WRITE_STALLED} tell the peer that it gives
+   * Lets a session that has failed as {@link EndReason#WRITE_STALLED} tell the peer that it gives
    * up.
    */
   @Unstable

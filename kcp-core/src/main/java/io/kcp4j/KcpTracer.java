@@ -111,7 +111,7 @@ public interface KcpTracer {
   default void laneInputEnded(long nowUs, int lane) {}
 
   /** The session has failed: {@link #closed} follows when its owner closes it. */
-  default void failed(long nowUs, KcpFailure failure) {}
+  default void failed(long nowUs, EndReason failure) {}
 
   /** The session was closed, or the tracer taken away: the last event. */
   default void closed() {}

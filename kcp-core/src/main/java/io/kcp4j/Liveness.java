@@ -15,7 +15,7 @@ final class Liveness {
   /** Null until the peer has had no room for the first time. */
   private WriteStall stall;
 
-  private KcpFailure failure;
+  private EndReason failure;
 
   /** See {@link #progress}. */
   private long progressAtUs;
@@ -25,19 +25,19 @@ final class Liveness {
   }
 
   /** Why the session has failed, or null. */
-  KcpFailure failure() {
+  EndReason failure() {
     return failure;
   }
 
   /** The session gives up what the peer does not take, and goes on for as long as that needs. */
   void forgetStall() {
-    if (failure == KcpFailure.WRITE_STALLED) {
+    if (failure == EndReason.WRITE_STALLED) {
       failure = null;
       stall = null;
     }
   }
 
-  void fail(KcpFailure reason) {
+  void fail(EndReason reason) {
     if (sender.tracing != null && failure == null) {
       sender.tracing.failed(reason);
     }
@@ -56,14 +56,14 @@ final class Liveness {
     boolean isTooOften = sender.losses.transmissions(index) >= MAX_TRANSMISSIONS;
     boolean isTooLong = timeoutMs > 0 && inFlightMs >= timeoutMs;
     if (isTooOften && isTooLong && !sender.isPeerDone()) {
-      fail(index, KcpFailure.DEAD_LINK);
+      fail(index, EndReason.DEAD_LINK);
     }
   }
 
   /** Fails the session by the segment at {@code index}, which does not arrive. */
-  private void fail(int index, KcpFailure reason) {
+  private void fail(int index, EndReason reason) {
     boolean isLarge = sender.packetBytes(index) > BlackHoleDetector.BASE_MTU_BYTES;
-    fail(isLarge && sender.blackHoles().failed(index) ? KcpFailure.PATH_MTU : reason);
+    fail(isLarge && sender.blackHoles().failed(index) ? EndReason.PATH_MTU : reason);
   }
 
   /**
@@ -138,16 +138,16 @@ final class Liveness {
     if (nowUs >= progressDeadlineUs()) {
       failOnNoProgress();
     } else if (nowUs >= stallOverAtUs()) {
-      fail(KcpFailure.WRITE_STALLED);
+      fail(EndReason.WRITE_STALLED);
     }
   }
 
   /** The oldest segment in flight, if there is one, is the first that does not arrive. */
   private void failOnNoProgress() {
     if (sender.losses.unacknowledged() > 0) {
-      fail(sender.buffer.index(sender.buffer.una()), KcpFailure.NO_PROGRESS);
+      fail(sender.buffer.index(sender.buffer.una()), EndReason.NO_PROGRESS);
     } else {
-      fail(KcpFailure.NO_PROGRESS);
+      fail(EndReason.NO_PROGRESS);
     }
   }
 

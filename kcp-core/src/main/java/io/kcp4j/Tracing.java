@@ -72,7 +72,7 @@ final class Tracing {
         isApplicationLimited);
   }
 
-  void failed(KcpFailure failure) {
+  void failed(EndReason failure) {
     tracer.failed(nowUs, failure);
   }
 

@@ -199,7 +199,7 @@ class KcpLossTest {
       driven.receiveBatch(driven.ack(ms / 100 + 1, TS + ms));
       driven.runTo((ms + 100) * 1_000L);
     }
-    assertEquals(KcpFailure.DEAD_LINK, driven.kcp.failure());
+    assertEquals(EndReason.DEAD_LINK, driven.kcp.failure());
     assertTrue(driven.count(KcpCounter.RETRANSMITTED) >= 19);
     assertTrue(driven.nowUs >= timeoutMs * 1_000L);
     assertEquals(InputResult.SESSION_ENDED, driven.input(driven.wins()));
@@ -216,7 +216,7 @@ class KcpLossTest {
     driven.runTo(6_099_999);
     assertNull(driven.kcp.failure());
     driven.runTo(6_100_000);
-    assertEquals(KcpFailure.NO_PROGRESS, driven.kcp.failure());
+    assertEquals(EndReason.NO_PROGRESS, driven.kcp.failure());
   }
 
   @Test
@@ -227,7 +227,7 @@ class KcpLossTest {
     driven.runTo(50_799_999);
     assertNull(driven.kcp.failure());
     driven.runTo(50_800_000);
-    assertEquals(KcpFailure.NO_PROGRESS, driven.kcp.failure());
+    assertEquals(EndReason.NO_PROGRESS, driven.kcp.failure());
   }
 
   @Test
@@ -242,7 +242,7 @@ class KcpLossTest {
     driven.runTo(999_999);
     assertNull(driven.kcp.failure());
     driven.runTo(1_000_000);
-    assertEquals(KcpFailure.NO_PROGRESS, driven.kcp.failure());
+    assertEquals(EndReason.NO_PROGRESS, driven.kcp.failure());
   }
 
   @Test

@@ -171,7 +171,7 @@ class KcpMessageTest {
     driven.receiveBatch(driven.fragment(0, 2, bytes(1)));
     assertNull(driven.kcp.failure());
     driven.receiveBatch(driven.fragment(1, 0, bytes(1)));
-    assertEquals(KcpFailure.PROTOCOL_VIOLATION, driven.kcp.failure());
+    assertEquals(EndReason.PROTOCOL_VIOLATION, driven.kcp.failure());
     assertEquals(Kcp.NO_DEADLINE, driven.kcp.nextDeadline());
     driven.kcp.close();
     driven.assertNothingHeld();
@@ -182,7 +182,7 @@ class KcpMessageTest {
     driven.receiveBatch(driven.fragment(1, 5, bytes(1)), driven.fragment(2, 5, bytes(1)));
     assertNull(driven.kcp.failure());
     driven.receiveBatch(driven.fragment(0, 0, bytes(1)));
-    assertEquals(KcpFailure.PROTOCOL_VIOLATION, driven.kcp.failure());
+    assertEquals(EndReason.PROTOCOL_VIOLATION, driven.kcp.failure());
   }
 
   @Test

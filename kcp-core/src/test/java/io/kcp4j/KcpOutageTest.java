@@ -146,7 +146,7 @@ class KcpOutageTest {
     answer(nextChallenge());
     long answeredAtUs = driven.nowUs;
     driven.runTo(answeredAtUs + 29 * SECOND_US);
-    assertTrue(driven.kcp.failure() != KcpFailure.NO_PROGRESS);
+    assertTrue(driven.kcp.failure() != EndReason.NO_PROGRESS);
   }
 
   @Test
@@ -468,7 +468,7 @@ class KcpOutageTest {
     stalled.sendSegments(1);
     stop(stalled, 5 * SECOND_US, stalled.wins());
     runToFailure(stalled);
-    assertEquals(KcpFailure.WRITE_STALLED, stalled.kcp.failure());
+    assertEquals(EndReason.WRITE_STALLED, stalled.kcp.failure());
     assertEquals(35 * SECOND_US, stalled.nowUs);
   }
 

@@ -121,7 +121,7 @@ class KcpTracerTest {
   void timeoutsAndTheFailureThatTheyCauseAreReportedOnce() {
     driven.sendSegments(1);
     driven.runTo(60_000_000);
-    assertEquals(KcpFailure.NO_PROGRESS, driven.kcp.failure());
+    assertEquals(EndReason.NO_PROGRESS, driven.kcp.failure());
     assertEquals(2, events.count(" lost 0 TIMEOUT"));
     assertEquals(1, events.count(" failed NO_PROGRESS"));
     driven.kcp.flush(70_000_000, driven);
@@ -251,7 +251,7 @@ class KcpTracerTest {
     }
 
     @Override
-    public void failed(long nowUs, KcpFailure failure) {
+    public void failed(long nowUs, EndReason failure) {
       lines.add(nowUs + " failed " + failure);
     }
   }

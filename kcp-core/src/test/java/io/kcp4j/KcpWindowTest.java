@@ -184,7 +184,7 @@ class KcpWindowTest {
     stalled.runTo(16_999_999);
     assertNull(stalled.kcp.failure());
     stalled.runTo(17_000_000);
-    assertEquals(KcpFailure.WRITE_STALLED, stalled.kcp.failure());
+    assertEquals(EndReason.WRITE_STALLED, stalled.kcp.failure());
   }
 
   /** A session with 200 segments queued whose peer has just closed its window of 128. */
@@ -214,7 +214,7 @@ class KcpWindowTest {
     stalled.runTo(59_999_999);
     assertNull(stalled.kcp.failure());
     stalled.runTo(60_000_000);
-    assertEquals(KcpFailure.WRITE_STALLED, stalled.kcp.failure());
+    assertEquals(EndReason.WRITE_STALLED, stalled.kcp.failure());
   }
 
   @Test
@@ -227,7 +227,7 @@ class KcpWindowTest {
     stalled.runTo(59_999_999);
     assertNull(stalled.kcp.failure());
     stalled.runTo(60_000_000);
-    assertEquals(KcpFailure.WRITE_STALLED, stalled.kcp.failure());
+    assertEquals(EndReason.WRITE_STALLED, stalled.kcp.failure());
   }
 
   @Test
@@ -254,7 +254,7 @@ class KcpWindowTest {
     }
     assertNull(paused.kcp.failure());
     paused.runTo(119_000_000);
-    assertEquals(KcpFailure.WRITE_STALLED, paused.kcp.failure());
+    assertEquals(EndReason.WRITE_STALLED, paused.kcp.failure());
   }
 
   @Test
@@ -275,7 +275,7 @@ class KcpWindowTest {
     stalled.runTo(1_059_499_999);
     assertNull(stalled.kcp.failure());
     stalled.runTo(1_059_500_000);
-    assertEquals(KcpFailure.WRITE_STALLED, stalled.kcp.failure());
+    assertEquals(EndReason.WRITE_STALLED, stalled.kcp.failure());
   }
 
   @Test

@@ -231,7 +231,7 @@ final class SessionDriver implements FlushQueue.Driver, StatelessResponder.Outpu
   /** Why a session has to end, as a flush has shown; null if it goes on. */
   private static EndReason endReason(Session session, long nowUs) {
     if (session.kcp().failure() != null) {
-      return EndReason.of(session.kcp().failure());
+      return session.kcp().failure();
     }
     Extension extension = session.extension();
     if (extension == null) {

@@ -1,7 +1,7 @@
 package io.kcp4j.trace;
 
+import io.kcp4j.EndReason;
 import io.kcp4j.Kcp.Origin;
-import io.kcp4j.KcpFailure;
 import io.kcp4j.KcpTracer;
 import io.kcp4j.LossCause;
 import java.util.Objects;
@@ -184,7 +184,7 @@ public final class JfrTracer implements KcpTracer {
   }
 
   @Override
-  public void failed(long nowUs, KcpFailure failure) {
+  public void failed(long nowUs, EndReason failure) {
     SessionFailed event = new SessionFailed();
     if (event.shouldCommit()) {
       event.session = session;

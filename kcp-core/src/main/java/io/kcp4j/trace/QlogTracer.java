@@ -1,7 +1,7 @@
 package io.kcp4j.trace;
 
+import io.kcp4j.EndReason;
 import io.kcp4j.Kcp.Origin;
-import io.kcp4j.KcpFailure;
 import io.kcp4j.KcpTracer;
 import io.kcp4j.LossCause;
 import java.util.Locale;
@@ -244,7 +244,7 @@ public final class QlogTracer implements KcpTracer {
   }
 
   @Override
-  public void failed(long nowUs, KcpFailure failure) {
+  public void failed(long nowUs, EndReason failure) {
     begin(nowUs, "session_failed");
     trigger(failure);
     end();

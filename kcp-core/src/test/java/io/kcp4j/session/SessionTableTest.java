@@ -12,7 +12,6 @@ import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpContext;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpCounters;
-import io.kcp4j.KcpFailure;
 import io.kcp4j.KcpStarts;
 import io.kcp4j.MemoryBudget;
 import io.kcp4j.Segment;
@@ -703,13 +702,6 @@ class SessionTableTest {
     write(session, 5);
     runTo(700_000);
     assertTrue(driver.events().contains("ended 1 NEVER_ANSWERED"));
-  }
-
-  @Test
-  void everyFailureHasItsReason() {
-    for (KcpFailure failure : KcpFailure.values()) {
-      assertEquals(failure.name(), EndReason.of(failure).name());
-    }
   }
 
   @Test

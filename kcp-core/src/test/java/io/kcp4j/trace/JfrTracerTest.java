@@ -2,8 +2,8 @@ package io.kcp4j.trace;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.kcp4j.EndReason;
 import io.kcp4j.Kcp.Origin;
-import io.kcp4j.KcpFailure;
 import io.kcp4j.LossCause;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -125,6 +125,6 @@ class JfrTracerTest {
     tracer.acknowledged(0, 7, 4, 12_500);
     tracer.stateUpdated(0, 20_000, 5_000, 40_000, 256, 128, 3, 9);
     tracer.congestionUpdated(0, "DRAIN", 2_000, 3_000, 1_500, true);
-    tracer.failed(0, KcpFailure.DEAD_LINK);
+    tracer.failed(0, EndReason.DEAD_LINK);
   }
 }

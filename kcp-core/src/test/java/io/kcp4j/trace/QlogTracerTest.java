@@ -4,8 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kcp4j.EndReason;
 import io.kcp4j.Kcp.Origin;
-import io.kcp4j.KcpFailure;
 import io.kcp4j.LossCause;
 import io.kcp4j.trace.QlogTracer.VantagePoint;
 import java.util.ArrayList;
@@ -120,7 +120,7 @@ class QlogTracerTest {
 
   @Test
   void failureIsWritten() {
-    tracer.failed(0, KcpFailure.DEAD_LINK);
+    tracer.failed(0, EndReason.DEAD_LINK);
     assertEvent(1, "session_failed", "\"trigger\":\"dead_link\"");
   }
 
