@@ -45,7 +45,7 @@ final class Chunk {
    *
    * @throws OutOfMemoryError if there is no memory; nothing is held then
    */
-  static Chunk allocate(MemoryContext context, int bytes) {
+  static Chunk allocate(MemoryAccount.Context context, int bytes) {
     Chunk chunk = RECYCLER.get();
     ByteBuf memory = context.directBuffer(bytes, bytes);
     if (memory.nioBufferCount() != 1) { // As a user's own allocator may return.

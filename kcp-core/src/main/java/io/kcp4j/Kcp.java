@@ -78,7 +78,7 @@ public final class Kcp {
   Kcp(int conv, KcpConfig config, KcpContext context, int tsOrigin, int firstSn) {
     Objects.requireNonNull(config, "config");
     this.conv = conv;
-    ThreadContext thread = context.thread();
+    KcpContext.PerThread thread = context.thread();
     MemoryAccount memory = new MemoryAccount(context);
     KcpCounters counters = new KcpCounters(context.total());
     RttEstimator rtt = new RttEstimator();

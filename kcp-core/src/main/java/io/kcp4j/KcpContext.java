@@ -12,12 +12,12 @@ import java.util.Objects;
  * @param thread what several endpoints of the thread may share
  */
 public record KcpContext(
-    ByteBufAllocator allocator, MemoryBudget budget, KcpCounters total, ThreadContext thread)
-    implements MemoryContext {
+    ByteBufAllocator allocator, MemoryBudget budget, KcpCounters total, PerThread thread)
+    implements MemoryAccount.Context {
 
   /** Makes a context with pools of its own. */
   public KcpContext(ByteBufAllocator allocator, MemoryBudget budget, KcpCounters total) {
-    this(allocator, budget, total, new ThreadContext());
+    this(allocator, budget, total, new PerThread());
   }
 
   /** Checks that nothing is missing. */
@@ -31,5 +31,21 @@ public record KcpContext(
   /** A context without a memory limit, with counters of its own. */
   public static KcpContext of(ByteBufAllocator allocator) {
     return new KcpContext(allocator, MemoryBudget.unlimited(), new KcpCounters());
+  }
+
+  /**
+   * Shared by the sessions of a thread, of one endpoint or of several: pools of rings, and the flush
+   * that is under way.
+   */
+  @Unstable
+  public static final class PerThread {
+
+    final RingPool<SendRing> sendRings =
+        new RingPool<>(SendRing.ENTRY_BYTES + SendRing.DELIVERY_BYTES, SendRing::new);
+    final RingPool<ReceiveQueue.Ring> queueRings = new RingPool<>(ReceiveQueue.Ring.ENTRY_BYTES, ReceiveQueue.Ring::new);
+    final Flush flush = new Flush();
+
+    /** Makes empty pools. */
+    public PerThread() {}
   }
 }

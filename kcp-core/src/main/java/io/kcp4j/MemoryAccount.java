@@ -13,7 +13,7 @@ import io.netty.buffer.UnpooledByteBufAllocator;
 @Unstable
 public final class MemoryAccount {
 
-  private final MemoryContext context;
+  private final Context context;
 
   private int sendBytes;
   private int receiveBytes;
@@ -39,7 +39,7 @@ public final class MemoryAccount {
   private int refusedBytes;
 
   /** Makes the account of a session that holds nothing, and whose path is validated. */
-  public MemoryAccount(MemoryContext context) {
+  public MemoryAccount(Context context) {
     this.context = context;
   }
 
@@ -49,9 +49,9 @@ public final class MemoryAccount {
   }
 
   private record Unpooled(MemoryBudget budget, ByteBufAllocator allocator)
-      implements MemoryContext {}
+      implements Context {}
 
-  MemoryContext context() {
+  Context context() {
     return context;
   }
 
@@ -420,5 +420,30 @@ public final class MemoryAccount {
       budget().releaseToSend(bytes);
     }
     countValidatedToSend(-bytes);
+  }
+
+  /** The allocator and the budget that the memory accounts of one endpoint share. */
+  interface Context {
+
+    /** The limit on the memory of all sessions. */
+    MemoryBudget budget();
+
+    /** Allocates the direct buffers for payload. */
+    ByteBufAllocator allocator();
+
+    /**
+     * A direct buffer of {@code bytes}, which may grow to {@code maxBytes}.
+     *
+     * @throws OutOfMemoryError if the allocator throws any exception
+     */
+    default ByteBuf directBuffer(int bytes, int maxBytes) {
+      try {
+        return allocator().directBuffer(bytes, maxBytes);
+      } catch (RuntimeException e) { // As a user's own allocator may throw.
+        OutOfMemoryError error = new OutOfMemoryError("allocator has failed: " + e);
+        error.initCause(e);
+        throw error;
+      }
+    }
   }
 }

@@ -20,7 +20,7 @@ class KcpIdleMemoryTest {
   @Test
   void sendBufferGivesItsRingBackWithTheLastSegment() {
     SendBuffer buffer =
-        new SendBuffer(new MemoryAccount(context), losses, new ThreadContext().sendRings, -100);
+        new SendBuffer(new MemoryAccount(context), losses, new KcpContext.PerThread().sendRings, -100);
     for (int burst = 0; burst < 3; burst++) {
       buffer.appendStream(bytes(512 * 10), 512 * 10, 10);
       assertEquals(512, buffer.ringCapacity());
@@ -40,7 +40,7 @@ class KcpIdleMemoryTest {
   @Test
   void sendBufferGivesARingOfAFewSegmentsBackToo() {
     SendBuffer buffer =
-        new SendBuffer(new MemoryAccount(context), losses, new ThreadContext().sendRings, 0);
+        new SendBuffer(new MemoryAccount(context), losses, new KcpContext.PerThread().sendRings, 0);
     for (int i = 0; i < 3; i++) {
       buffer.appendStream(bytes(40), 40, 10);
       while (buffer.queued() > 0) {
@@ -58,7 +58,7 @@ class KcpIdleMemoryTest {
   void queueReturnsItsRingWhenAllMessagesAreRead() {
     ReceiveQueue queue =
         new ReceiveQueue(
-            new MemoryAccount(context), new ThreadContext().queueRings, Delivery.MESSAGE);
+            new MemoryAccount(context), new KcpContext.PerThread().queueRings, Delivery.MESSAGE);
     for (int i = 0; i < 1000; i++) {
       assertTrue(queue.add(bytes(1), 0, 1, 0));
     }

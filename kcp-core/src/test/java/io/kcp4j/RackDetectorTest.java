@@ -31,7 +31,7 @@ class RackDetectorTest {
       new SendBuffer(
           new MemoryAccount(KcpContext.of(new UnpooledByteBufAllocator(true, true))),
           losses,
-          new ThreadContext().sendRings,
+          new KcpContext.PerThread().sendRings,
           FIRST);
 
   @BeforeEach

@@ -22,7 +22,7 @@ class ReceiveQueueTest {
   private ReceiveQueue queue(Delivery delivery) {
     return new ReceiveQueue(
         new MemoryAccount(new KcpContext(allocator, budget, new KcpCounters())),
-        new ThreadContext().queueRings,
+        new KcpContext.PerThread().queueRings,
         delivery);
   }
 

@@ -112,7 +112,7 @@ class ReorderBufferTest {
     ReceiveQueue full =
         new ReceiveQueue(
             new MemoryAccount(new KcpContext(allocator, new MemoryBudget(1), new KcpCounters())),
-            new ThreadContext().queueRings,
+            new KcpContext.PerThread().queueRings,
             Delivery.STREAM);
     assertTrue(add(0, 600));
     assertFalse(buffer.moveTo(full, NEXT));
@@ -131,6 +131,6 @@ class ReorderBufferTest {
 
   private ReceiveQueue queue(Delivery delivery) {
     return new ReceiveQueue(
-        new MemoryAccount(KcpContext.of(allocator)), new ThreadContext().queueRings, delivery);
+        new MemoryAccount(KcpContext.of(allocator)), new KcpContext.PerThread().queueRings, delivery);
   }
 }

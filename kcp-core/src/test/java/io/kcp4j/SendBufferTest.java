@@ -29,7 +29,7 @@ class SendBufferTest {
   private final KcpContext context = KcpContext.of(allocator);
   private final LossDetector losses = new SkipCountDetector(new RttEstimator());
   private final SendBuffer buffer =
-      new SendBuffer(new MemoryAccount(context), losses, new ThreadContext().sendRings, FIRST);
+      new SendBuffer(new MemoryAccount(context), losses, new KcpContext.PerThread().sendRings, FIRST);
 
   @AfterEach
   void nothingIsHeldOnceClosed() {
@@ -189,7 +189,7 @@ class SendBufferTest {
         new SendBuffer(
             new MemoryAccount(KcpContext.of(new PiecemealAllocator())),
             losses,
-            new ThreadContext().sendRings,
+            new KcpContext.PerThread().sendRings,
             FIRST);
     sending.appendStream(bytes(5000), 5000, 1000);
     ByteBuf payload = Unpooled.buffer();

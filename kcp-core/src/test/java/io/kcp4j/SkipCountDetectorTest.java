@@ -28,7 +28,7 @@ class SkipCountDetectorTest {
       new SendBuffer(
           new MemoryAccount(KcpContext.of(new UnpooledByteBufAllocator(true, true))),
           losses,
-          new ThreadContext().sendRings,
+          new KcpContext.PerThread().sendRings,
           FIRST);
 
   SkipCountDetectorTest() {

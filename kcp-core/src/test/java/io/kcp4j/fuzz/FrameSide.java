@@ -10,7 +10,6 @@ import io.kcp4j.MemoryBudget;
 import io.kcp4j.SegmentSink;
 import io.kcp4j.SegmentSource;
 import io.kcp4j.SinkAccess;
-import io.kcp4j.ThreadContext;
 import io.kcp4j.lanes.FrameInspector;
 import io.kcp4j.lanes.Lane;
 import io.kcp4j.lanes.LaneConfig;
@@ -41,7 +40,7 @@ final class FrameSide {
   /** How many full segments are pulled together at most. */
   private static final int FULL_SEGMENTS = 3;
 
-  private static final ThreadContext RINGS = new ThreadContext();
+  private static final KcpContext.PerThread RINGS = new KcpContext.PerThread();
   private static final KcpCounters COUNTERS = new KcpCounters();
   private static final KcpConfig CONFIG = KcpConfig.builder().delivery(Delivery.LANES).build();
 

@@ -1,8 +1,8 @@
 package io.kcp4j.netty;
 
+import io.kcp4j.KcpContext;
 import io.kcp4j.MemoryAccount;
 import io.kcp4j.MemoryBudget;
-import io.kcp4j.ThreadContext;
 import io.kcp4j.crypto.KeyRing;
 import io.kcp4j.crypto.PacketCipher;
 import io.kcp4j.fec.FecContext;
@@ -58,7 +58,7 @@ final class EventLoopContext implements Runnable {
   private final EventLoop eventLoop;
   private final TimerWheel wheel = new TimerWheel(readClock());
   private final FecContext fecContext = new FecContext(MemoryAccount.of(MemoryBudget.unlimited()));
-  private final ThreadContext rings = new ThreadContext();
+  private final KcpContext.PerThread rings = new KcpContext.PerThread();
 
   /** Null until there is a client. */
   private MemoryBudget clientBudget;
@@ -134,7 +134,7 @@ final class EventLoopContext implements Runnable {
     return fecContext;
   }
 
-  ThreadContext rings() {
+  KcpContext.PerThread rings() {
     return rings;
   }
 
