@@ -1,7 +1,11 @@
 package io.kcp4j;
 
+import java.util.Arrays;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicLongArray;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.function.LongSupplier;
 
 /**
  * The memory limit of a server, or of the clients of an event loop group. Each event loop has a
@@ -212,5 +216,173 @@ public final class MemoryLimit {
 
   AtomicLong unvalidated() {
     return unvalidated;
+  }
+
+  /**
+   * The share of a {@link MemoryLimit} for peers that have not proven their address, of all event
+   * loops: protocol.md 8.12. The system delivers all packets of an address to one socket, and a table
+   * makes room by ending its own sessions only. So half of the share is divided into equal parts, one
+   * for each event loop, which no other may use. All event loops may use the other half. Thread-safe.
+   */
+  static final class UnvalidatedShare {
+
+    /** Room for two sessions, even if that leaves less than half for all. */
+    private static final int MIN_PART_BYTES = 16 * 1024;
+
+    private final long bytes;
+
+    /** What each event loop uses, in bytes. */
+    private final AtomicReference<LongSupplier[]> usedBytes =
+        new AtomicReference<>(new LongSupplier[0]);
+
+    UnvalidatedShare(long bytes) {
+      this.bytes = bytes;
+    }
+
+    /** The size of the share, in bytes; 0 if there is none. */
+    long bytes() {
+      return bytes;
+    }
+
+    /**
+     * Adds an event loop.
+     *
+     * @param added what it uses, in bytes, read from any thread
+     */
+    void add(LongSupplier added) {
+      usedBytes.updateAndGet(
+          before -> {
+            LongSupplier[] after = Arrays.copyOf(before, before.length + 1);
+            after[before.length] = added;
+            return after;
+          });
+    }
+
+    private int loops() {
+      return usedBytes.get().length;
+    }
+
+    /** The part of each event loop that no other may use, in bytes. */
+    private long partBytes() {
+      int loops = loops();
+      return Math.max(bytes / 2 / loops, Math.min(MIN_PART_BYTES, bytes / loops));
+    }
+
+    /** The most that an event loop may use, in bytes. */
+    long mostBytes() {
+      return bytes - (loops() - 1) * partBytes();
+    }
+
+    /**
+     * What is left for an event loop, in bytes; below 0 if it uses more than it may.
+     *
+     * @param ownBytes what it uses
+     */
+    long roomBytes(long ownBytes) {
+      long partBytes = partBytes();
+      return Math.max(partBytes - ownBytes, mostBytes() - ownBytes - othersBeyondBytes(ownBytes));
+    }
+
+    /**
+     * What is left for memory that is not counted in the share, in bytes: the rest of the event
+     * loop's own part, and an equal part of what is left for all. All event loops together do not
+     * exceed the share by that.
+     */
+    long equalRoomBytes(long ownBytes) {
+      long ownRoomBytes = partBytes() - ownBytes;
+      long commonRoomBytes = roomBytes(ownBytes) - Math.max(0, ownRoomBytes);
+      return Math.max(0, ownRoomBytes) + commonRoomBytes / loops();
+    }
+
+    /** What the other event loops use beyond their parts, in bytes. */
+    private long othersBeyondBytes(long ownBytes) {
+      long partBytes = partBytes();
+      long beyondBytes = -Math.max(0, ownBytes - partBytes);
+      for (LongSupplier used : usedBytes.get()) {
+        beyondBytes += Math.max(0, used.getAsLong() - partBytes);
+      }
+      return beyondBytes;
+    }
+  }
+
+  /**
+   * The share of a {@link MemoryLimit} that sessions may hold while their owners close them and other
+   * sessions wait for memory, on all event loops: a quarter of the limit, about half of what sending
+   * may take. Beyond that, the slowest give way. Each event loop counts what its sessions hold, by
+   * the rate at which they deliver. Thread-safe.
+   */
+  @Unstable
+  public static final class ClosingShare {
+
+    private static final int PART = 4;
+
+    /** The share is in force for so long after a session has waited last. */
+    private static final long AWAITED_US = 1_000_000;
+
+    /** That a session waits is noted at most so often. */
+    private static final long NOTE_US = 50_000;
+
+    private static final long NEVER = Long.MIN_VALUE;
+
+    /** A rate is rounded down to this number of significant bits. */
+    private static final int RATE_BITS = 4;
+
+    private static final int RATES = rateClass(Long.MAX_VALUE) + 1;
+
+    private final long bytes;
+    private final AtomicLongArray heldBytes = new AtomicLongArray(RATES);
+    private volatile long awaitedAtUs = NEVER;
+
+    ClosingShare(long limitBytes) {
+      bytes = limitBytes / PART;
+    }
+
+    /** The share, in bytes. */
+    public long bytes() {
+      return bytes;
+    }
+
+    /** A session waits for memory that is not closing. */
+    public void await(long nowUs) {
+      if (!isAwaited() || nowUs - awaitedAtUs >= NOTE_US) {
+        awaitedAtUs = nowUs;
+      }
+    }
+
+    /** Whether such a session has waited lately, on any event loop. */
+    public boolean isAwaited() {
+      return awaitedAtUs != NEVER;
+    }
+
+    /** Ends that some time after a session has waited last. */
+    public void update(long nowUs) {
+      if (isAwaited() && nowUs - awaitedAtUs > AWAITED_US) {
+        awaitedAtUs = NEVER;
+      }
+    }
+
+    /** The class of a rate, 0 or more bytes per second: the higher the faster. */
+    public static int rateClass(long bytesPerSecond) {
+      int bits = Long.SIZE - Long.numberOfLeadingZeros(bytesPerSecond);
+      int shift = Math.max(0, bits - RATE_BITS);
+      return (shift << (RATE_BITS - 1)) + (int) (bytesPerSecond >>> shift);
+    }
+
+    /** Counts what sessions hold that deliver at rates of a class. */
+    public void add(int rateClass, long bytes) {
+      heldBytes.addAndGet(rateClass, bytes);
+    }
+
+    /**
+     * Whether sessions of a class have to give way: even without all slower ones, more than the share
+     * is held.
+     */
+    public boolean isExceededFrom(int rateClass) {
+      long sum = 0;
+      for (int faster = rateClass; faster < RATES; faster++) {
+        sum += heldBytes.get(faster);
+      }
+      return sum > bytes;
+    }
   }
 }

@@ -1,10 +1,10 @@
 package io.kcp4j.session;
 
-import io.kcp4j.ClosingShare;
 import io.kcp4j.EndReason;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpCounters;
 import io.kcp4j.MemoryBudget;
+import io.kcp4j.MemoryLimit.ClosingShare;
 import io.kcp4j.NetworkParts;
 import java.util.ArrayList;
 import java.util.Comparator;
