@@ -204,7 +204,7 @@ final class SendBuffer {
     int queued = queued();
     int oldEnd = end;
     try {
-      Resegmenter.appendCopy(this, mssBytes);
+      SendChunks.copyQueue(this, mssBytes);
     } catch (OutOfMemoryError e) {
       dropQueuedBeyond(queued);
       throw e;

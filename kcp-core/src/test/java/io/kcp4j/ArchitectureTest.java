@@ -18,7 +18,6 @@ import io.kcp4j.crypto.Aead;
 import io.kcp4j.crypto.BlockCipher;
 import io.kcp4j.crypto.CipherAlgorithm;
 import io.kcp4j.crypto.CipherLibrary;
-import io.kcp4j.crypto.DirectAead;
 import io.kcp4j.crypto.KeyRing;
 import io.kcp4j.crypto.PacketKey;
 import io.kcp4j.crypto.Salsa20Kernel;
@@ -95,7 +94,6 @@ class ArchitectureTest {
                       BlockCipher.class,
                       CipherAlgorithm.class,
                       CipherLibrary.class,
-                      DirectAead.class,
                       FecConfig.class,
                       KeyRing.class,
                       LaneConfig.class,

@@ -5,14 +5,14 @@ import java.security.SecureRandom;
 
 /**
  * Packets of an AEAD: nonce, ciphertext, tag; protocol.md 10.2. It works on heap copies, where the
- * JCE is fast, unless the AEAD is a {@link DirectAead}, and writes back what has succeeded.
+ * JCE is fast, unless the AEAD is a {@link Aead.Direct}, and writes back what has succeeded.
  */
 final class AeadCipher extends PacketCipher.KeyCipher {
 
   private final Aead aead;
 
-  /** The same cipher if it is a {@link DirectAead}, or null. */
-  private final DirectAead direct;
+  /** The same cipher if it is a {@link Aead.Direct}, or null. */
+  private final Aead.Direct direct;
 
   private final NonceSource nonces = new NonceSource(new SecureRandom());
   private final int headroom;
@@ -24,7 +24,7 @@ final class AeadCipher extends PacketCipher.KeyCipher {
 
   AeadCipher(Aead aead) {
     this.aead = aead;
-    direct = aead instanceof DirectAead d ? d : null;
+    direct = aead instanceof Aead.Direct d ? d : null;
     headroom = aead.nonceBytes();
     tailroom = aead.tagBytes();
     nonce = new byte[headroom];

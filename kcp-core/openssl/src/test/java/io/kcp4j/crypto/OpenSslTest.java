@@ -83,7 +83,7 @@ class OpenSslTest {
   void packetsAreThoseOfTheJvmAndAlteredOnesDoNotOpen(CipherAlgorithm algorithm) {
     byte[] key = TestPackets.randomBytes(new Random(1), algorithm.keyBytes());
     Aead expected = new JceLibrary(JVM).aead(algorithm, key);
-    DirectAead aead = (DirectAead) library.aead(algorithm, key);
+    Aead.Direct aead = (Aead.Direct) library.aead(algorithm, key);
     assertAgree(aead, expected);
     assertAgree(new OffHeap(aead), expected);
   }
@@ -120,9 +120,9 @@ class OpenSslTest {
   }
 
   /** Puts its packets in direct buffers, at an odd index. */
-  private record OffHeap(DirectAead aead, ByteBuffer packet, ByteBuffer payload) implements Aead {
+  private record OffHeap(Aead.Direct aead, ByteBuffer packet, ByteBuffer payload) implements Aead {
 
-    OffHeap(DirectAead aead) {
+    OffHeap(Aead.Direct aead) {
       this(aead, ByteBuffer.allocateDirect(8192), ByteBuffer.allocateDirect(8192));
     }
 
@@ -240,7 +240,7 @@ class OpenSslTest {
     byte[] nonce = new byte[12];
     ByteBuffer direct = ByteBuffer.allocateDirect(100);
     ByteBuffer opened = ByteBuffer.allocateDirect(100);
-    DirectAead aead = (DirectAead) library.aead(CipherAlgorithm.AES_128_GCM, new byte[16]);
+    Aead.Direct aead = (Aead.Direct) library.aead(CipherAlgorithm.AES_128_GCM, new byte[16]);
     BlockCipher aes = library.aes(new byte[16]);
     assertOutOfBounds(() -> aead.seal(nonce, bytes, 1, 100, new byte[200], 0));
     assertOutOfBounds(() -> aead.seal(nonce, bytes, 0, 100, new byte[115], 0));

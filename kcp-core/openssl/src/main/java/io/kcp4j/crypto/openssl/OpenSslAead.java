@@ -1,13 +1,13 @@
 package io.kcp4j.crypto.openssl;
 
-import io.kcp4j.crypto.DirectAead;
+import io.kcp4j.crypto.Aead;
 import java.lang.foreign.MemorySegment;
 import java.lang.ref.Reference;
 import java.nio.ByteBuffer;
 import java.util.Objects;
 
 /** AES-GCM and ChaCha20-Poly1305: the key is set once, the nonce for each packet. */
-final class OpenSslAead implements DirectAead {
+final class OpenSslAead implements Aead.Direct {
 
   private static final int NONCE_BYTES = 12;
   private static final int TAG_BYTES = 16;
