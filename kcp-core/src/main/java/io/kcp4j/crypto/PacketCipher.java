@@ -36,7 +36,7 @@ public final class PacketCipher {
   private final byte[] lastKeys;
 
   /** Secret, so that nobody can choose sources that collide with others. */
-  private final int slotFactor = (int) HashSeed.next() | 1;
+  private final int slotFactor = (int) SipHash.newSeed() | 1;
 
   private int[] pending = new int[16];
 

@@ -3,6 +3,7 @@ package io.kcp4j.crypto;
 import io.kcp4j.Unstable;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.security.SecureRandom;
 
 /**
  * SipHash-2-4 (Aumasson and Bernstein, 2012): a keyed hash of 64 bits that costs little for short
@@ -11,6 +12,8 @@ import java.nio.ByteOrder;
 @Unstable
 public final class SipHash {
 
+  private static final SecureRandom RANDOM = new SecureRandom();
+
   private final long k0;
   private final long k1;
 
@@ -18,6 +21,14 @@ public final class SipHash {
   public SipHash(long k0, long k1) {
     this.k0 = k0;
     this.k1 = k1;
+  }
+
+  /**
+   * A secret half of a key, or the seed of another hash function, so that peers cannot choose keys
+   * that collide. Thread-safe.
+   */
+  public static long newSeed() {
+    return RANDOM.nextLong();
   }
 
   /** The hash of the bytes between the position and the limit, which do not change. */

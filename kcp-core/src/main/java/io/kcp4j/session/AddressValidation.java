@@ -1,7 +1,6 @@
 package io.kcp4j.session;
 
 import io.kcp4j.Segment;
-import io.kcp4j.crypto.HashSeed;
 import io.kcp4j.crypto.SipHash;
 import io.netty.buffer.ByteBuf;
 import java.net.InetSocketAddress;
@@ -118,7 +117,7 @@ final class AddressValidation {
     /** A token is valid for the rest of its period, and for the next one. */
     private static final long PERIOD_US = 8_000_000;
 
-    private final SipHash hash = new SipHash(HashSeed.next(), HashSeed.next());
+    private final SipHash hash = new SipHash(SipHash.newSeed(), SipHash.newSeed());
 
     /**
      * The token for a client, to be shown soon.

@@ -5,6 +5,7 @@ import io.kcp4j.Kcp;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpExtension;
 import io.kcp4j.Segment;
+import io.kcp4j.session.SessionTable.ResetTokens;
 import io.netty.buffer.ByteBuf;
 
 /**

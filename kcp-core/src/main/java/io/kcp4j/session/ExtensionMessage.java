@@ -5,6 +5,7 @@ import io.kcp4j.Segment;
 import io.kcp4j.crypto.SipHash;
 import io.kcp4j.lanes.OutboundMessage;
 import io.kcp4j.lanes.UnreliableLanes;
+import io.kcp4j.session.SessionTable.ResetTokens;
 import io.netty.buffer.ByteBuf;
 import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;

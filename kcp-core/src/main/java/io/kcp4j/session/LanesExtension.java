@@ -2,6 +2,7 @@ package io.kcp4j.session;
 
 import io.kcp4j.Kcp;
 import io.kcp4j.lanes.Lanes;
+import io.kcp4j.session.SessionTable.ResetTokens;
 import io.netty.buffer.ByteBuf;
 
 /**

@@ -2,7 +2,7 @@ package io.kcp4j.session;
 
 import static io.kcp4j.HashMixer.mix;
 
-import io.kcp4j.crypto.HashSeed;
+import io.kcp4j.crypto.SipHash;
 import java.net.Inet4Address;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -86,7 +86,7 @@ final class SessionKey implements Comparable<SessionKey> {
 
     /** With a seed of its own. */
     Hash() {
-      this(HashSeed.next());
+      this(SipHash.newSeed());
     }
 
     Hash(long seed) {

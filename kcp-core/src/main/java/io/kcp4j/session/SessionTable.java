@@ -7,16 +7,23 @@ import io.kcp4j.Kcp;
 import io.kcp4j.KcpContext;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpCounters;
-import io.kcp4j.crypto.HashSeed;
 import io.kcp4j.crypto.PacketCipher;
 import io.kcp4j.crypto.PacketKey;
+import io.kcp4j.crypto.SipHash;
 import io.kcp4j.fec.FecContext;
 import io.kcp4j.lanes.Lanes;
 import io.kcp4j.lanes.LanesConfig;
 import io.netty.buffer.ByteBuf;
 import java.net.InetSocketAddress;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.security.GeneralSecurityException;
+import java.security.InvalidKeyException;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
+import javax.crypto.Mac;
+import javax.crypto.spec.SecretKeySpec;
 
 /**
  * The sessions of one socket. Opens each packet, finds its session, lets peers begin new sessions,
@@ -226,7 +233,7 @@ public final class SessionTable {
   private final PacketDemux demux;
   private final PacketDecrypter decrypter;
   private final SessionKey.Hash networks;
-  private final long laneHashSeed = HashSeed.next();
+  private final long laneHashSeed = SipHash.newSeed();
   private ResetTokens resetTokens;
   private PacketCipher cipher;
 
@@ -261,7 +268,7 @@ public final class SessionTable {
     this.deadlines = Objects.requireNonNull(deadlines, "deadlines");
     KcpCounters counters = context.total();
     networks =
-        new SessionKey.Hash(context.budget().limit().networkParts().hashSeed(HashSeed.next()));
+        new SessionKey.Hash(context.budget().limit().networkParts().hashSeed(SipHash.newSeed()));
     unprotected = new FecLayer(fecContext, counters);
     unprotectedFromZero = new FecLayer(fecContext, counters);
     unprotectedFromZero.firstSeqid(0);
@@ -711,5 +718,52 @@ public final class SessionTable {
     lifecycle.duplicates().sweep(nowUs);
     relieve(nowUs);
     return lifecycle.keepAlives().sweep(nowUs);
+  }
+
+  /**
+   * Reset tokens, by which a server proves that it does not know a session any more, though it has
+   * forgotten everything about it (RFC 9000 §10.3): HMAC-SHA256 of the session id. Used by one
+   * thread.
+   */
+  public static final class ResetTokens {
+
+    /** The least size of a secret, in bytes. */
+    public static final int MIN_SECRET_BYTES = 16;
+
+    /** The size of a token, in bytes. */
+    static final int BYTES = 16;
+
+    private static final String ALGORITHM = "HmacSHA256";
+
+    private final Mac mac;
+
+    /**
+     * Makes the tokens of a server.
+     *
+     * @param secret bytes that others cannot guess, 16 or more; if a server keeps them when it
+     *     restarts, its clients learn of that at once
+     * @throws IllegalArgumentException if there are fewer
+     */
+    public ResetTokens(byte[] secret) {
+      if (secret.length < MIN_SECRET_BYTES) {
+        throw new IllegalArgumentException(
+            "secret: " + secret.length + " bytes (expected: >= " + MIN_SECRET_BYTES + ")");
+      }
+      try {
+        mac = Mac.getInstance(ALGORITHM);
+        mac.init(new SecretKeySpec(secret, ALGORITHM));
+      } catch (InvalidKeyException e) {
+        throw new AssertionError(e); // HMAC takes keys of any length.
+      } catch (GeneralSecurityException e) {
+        throw new IllegalStateException(e); // Every JDK has it.
+      }
+    }
+
+    /** The token of a session id. */
+    byte[] of(long sessionId) {
+      byte[] message =
+          ByteBuffer.allocate(Long.BYTES).order(ByteOrder.LITTLE_ENDIAN).putLong(sessionId).array();
+      return Arrays.copyOf(mac.doFinal(message), BYTES);
+    }
   }
 }

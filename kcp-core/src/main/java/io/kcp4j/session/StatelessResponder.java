@@ -7,6 +7,7 @@ import io.kcp4j.Segment;
 import io.kcp4j.scheduling.RateLimiter;
 import io.kcp4j.session.AddressRateLimiter.Sampled;
 import io.kcp4j.session.AddressRateLimiter.Scope;
+import io.kcp4j.session.SessionTable.ResetTokens;
 import io.netty.buffer.ByteBuf;
 import java.net.InetSocketAddress;
 

@@ -12,6 +12,7 @@ import io.kcp4j.lanes.Lane;
 import io.kcp4j.lanes.LaneConfig;
 import io.kcp4j.lanes.LaneKind;
 import io.kcp4j.lanes.OutboundMessage;
+import io.kcp4j.session.SessionTable.ResetTokens;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;

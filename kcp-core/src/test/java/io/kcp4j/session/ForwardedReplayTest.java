@@ -10,6 +10,7 @@ import io.kcp4j.crypto.KeyRing;
 import io.kcp4j.crypto.PacketBatch;
 import io.kcp4j.crypto.PacketCipher;
 import io.kcp4j.crypto.PacketKey;
+import io.kcp4j.session.SessionTable.ResetTokens;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import java.util.ArrayList;

@@ -7,6 +7,7 @@ import io.kcp4j.KcpCounter;
 import io.kcp4j.crypto.CipherAlgorithm;
 import io.kcp4j.crypto.KeyRing;
 import io.kcp4j.crypto.PacketKey;
+import io.kcp4j.session.SessionTable.ResetTokens;
 import io.netty.buffer.ByteBuf;
 import java.util.ArrayList;
 import java.util.List;

@@ -7,6 +7,7 @@ import io.kcp4j.DatagramOutput;
 import io.kcp4j.KcpContext;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.Segment;
+import io.kcp4j.session.SessionTable.ResetTokens;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.buffer.UnpooledByteBufAllocator;

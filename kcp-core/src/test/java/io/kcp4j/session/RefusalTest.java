@@ -12,6 +12,7 @@ import io.kcp4j.Segment;
 import io.kcp4j.crypto.CipherAlgorithm;
 import io.kcp4j.crypto.KeyRing;
 import io.kcp4j.crypto.PacketKey;
+import io.kcp4j.session.SessionTable.ResetTokens;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;

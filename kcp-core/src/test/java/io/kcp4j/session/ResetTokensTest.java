@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import io.kcp4j.session.SessionTable.ResetTokens;
 import io.netty.buffer.ByteBufUtil;
 import org.junit.jupiter.api.Test;
 

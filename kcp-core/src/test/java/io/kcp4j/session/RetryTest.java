@@ -11,6 +11,7 @@ import io.kcp4j.MemoryBudget;
 import io.kcp4j.MemoryLimit;
 import io.kcp4j.Segment;
 import io.kcp4j.crypto.KeyRing;
+import io.kcp4j.session.SessionTable.ResetTokens;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;

@@ -9,6 +9,7 @@ import io.kcp4j.Delivery;
 import io.kcp4j.EndReason;
 import io.kcp4j.KcpConfig;
 import io.kcp4j.Segment;
+import io.kcp4j.session.SessionTable.ResetTokens;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import java.util.List;
