@@ -1,6 +1,5 @@
 package io.kcp4j;
 
-import io.kcp4j.Kcp.SendAllowance;
 
 /**
  * Limits what is sent to a peer that has not proven that it receives at its address, so that forged
@@ -19,7 +18,33 @@ import io.kcp4j.Kcp.SendAllowance;
  * that the peer drops, and acknowledges by its timestamp. A peer that sends much and is sent
  * nothing is challenged, too: it would never validate its path otherwise.
  */
-final class AmplificationLimit {
+public final class AmplificationLimit {
+
+  /**
+   * How much may be sent to a peer that has not proven that it receives at its address: protocol.md
+   * 8.7. Used by the thread of its session.
+   */
+  @Unstable
+  public interface Allowance {
+
+    /** How many bytes may be sent now, what the layers below add included; below 0 for none. */
+    long bytes();
+
+    /** Whether the first small segment of the session may exceed that now. */
+    default boolean mayFirstExceed() {
+      return true;
+    }
+
+    /** The first small segment exceeds it, if this returns true. */
+    default boolean takeFirstExcess() {
+      return true;
+    }
+
+    /** Another small segment, or a probe, exceeds it, if this returns true. */
+    default boolean takeFurtherExcess() {
+      return true;
+    }
+  }
 
   /** The payload of a small segment, in bytes. */
   static final int SMALL_PAYLOAD_BYTES = 40;
@@ -52,7 +77,7 @@ final class AmplificationLimit {
 
   private static final long[] NONE = {};
 
-  private final SendAllowance allowance;
+  private final Allowance allowance;
   private final KcpCounters counters;
 
   /** The bytes that have left beyond the allowance, and do not count against it. */
@@ -79,7 +104,7 @@ final class AmplificationLimit {
   /** Since when the path is to be challenged. */
   private long challengeSinceUs = Kcp.NO_DEADLINE;
 
-  AmplificationLimit(SendAllowance allowance, KcpCounters counters) {
+  AmplificationLimit(Allowance allowance, KcpCounters counters) {
     this.allowance = allowance;
     this.counters = counters;
   }

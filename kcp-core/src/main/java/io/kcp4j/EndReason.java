@@ -2,14 +2,12 @@ package io.kcp4j;
 
 /**
  * Why a session has ended, other than by a close of its user that succeeded. The first five are
- * those by which a {@link Kcp} fails.
+ * those by which KCP itself fails.
  */
 public enum EndReason {
-  /** One segment was sent {@link KcpConfig#deadLink()} times and not acknowledged. */
+  /** One segment was sent 20 times, and first {@link KcpConfig#userTimeoutMs()} ago. */
   DEAD_LINK,
-  /**
-   * While segments were in flight, none was acknowledged for {@link KcpConfig#progressTimeoutMs()}.
-   */
+  /** While segments were in flight, none was acknowledged for {@link KcpConfig#userTimeoutMs()}. */
   NO_PROGRESS,
   /**
    * One of these, by a segment whose datagram exceeds 1,200 bytes: the path drops datagrams of that
@@ -17,7 +15,7 @@ public enum EndReason {
    * what is in flight in smaller segments.
    */
   PATH_MTU,
-  /** The peer's window was closed for {@link KcpConfig#writeStallTimeoutMs()}. */
+  /** The peer's window was closed for {@link KcpConfig#zeroWindowTimeoutMs()}. */
   WRITE_STALLED,
   /** In message mode: the peer's fragments do not count down to the end of a message. */
   PROTOCOL_VIOLATION,

@@ -1,7 +1,7 @@
 package io.kcp4j;
 
 import io.kcp4j.Kcp.InputResult;
-import io.kcp4j.Kcp.Origin;
+import io.kcp4j.KcpTracer.Origin;
 import io.kcp4j.Timestamps.PeerClock;
 import io.netty.buffer.ByteBuf;
 

@@ -1,5 +1,6 @@
 package io.kcp4j;
 
+import io.kcp4j.KcpTracer.Origin;
 import io.kcp4j.Timestamps.PeerClock;
 import io.kcp4j.congestion.CongestionControl;
 import io.netty.buffer.ByteBuf;
@@ -160,7 +161,7 @@ public final class Kcp {
    * before anything is sent.
    */
   @Unstable
-  public void limitSending(SendAllowance allowance) {
+  public void limitSending(AmplificationLimit.Allowance allowance) {
     sender.limit = new AmplificationLimit(allowance, sender.counters);
     receiver.limitUnread(true);
   }
@@ -1021,17 +1022,6 @@ public final class Kcp {
     }
   }
 
-  /** Where a datagram comes from. */
-  public enum Origin {
-    /** It was received. */
-    NETWORK,
-    /**
-     * It was lost and recovered from others. Its delay is no round-trip time, and its window may be
-     * outdated: protocol.md 2.6.
-     */
-    RECOVERED
-  }
-
   /**
    * The result of {@link Kcp#input}. Any other result than {@link #ACCEPTED} means that the datagram
    * was refused as a whole: it was counted and had no effect on the session.
@@ -1056,31 +1046,5 @@ public final class Kcp {
     UNPROVEN,
     /** The session has ended; see {@link Kcp#failure()}. */
     SESSION_ENDED
-  }
-
-  /**
-   * How much may be sent to a peer that has not proven that it receives at its address: protocol.md
-   * 8.7. Used by the thread of its session.
-   */
-  @Unstable
-  public interface SendAllowance {
-
-    /** How many bytes may be sent now, what the layers below add included; below 0 for none. */
-    long bytes();
-
-    /** Whether the first small segment of the session may exceed that now. */
-    default boolean mayFirstExceed() {
-      return true;
-    }
-
-    /** The first small segment exceeds it, if this returns true. */
-    default boolean takeFirstExcess() {
-      return true;
-    }
-
-    /** Another small segment, or a probe, exceeds it, if this returns true. */
-    default boolean takeFurtherExcess() {
-      return true;
-    }
   }
 }

@@ -1,6 +1,6 @@
 package io.kcp4j;
 
-import io.kcp4j.Kcp.Origin;
+import io.kcp4j.KcpTracer.Origin;
 
 /**
  * Observes what one session sends, receives, loses and measures. Give one to {@link Kcp#tracer}.
@@ -11,6 +11,17 @@ import io.kcp4j.Kcp.Origin;
  * session's clock, in microseconds.
  */
 public interface KcpTracer {
+
+  /** Where a datagram comes from. */
+  enum Origin {
+    /** It was received. */
+    NETWORK,
+    /**
+     * It was lost and recovered from others. Its delay is no round-trip time, and its window may be
+     * outdated: protocol.md 2.6.
+     */
+    RECOVERED
+  }
 
   /**
    * Datagrams of one size were written.

@@ -1,6 +1,6 @@
 package io.kcp4j;
 
-import io.kcp4j.Kcp.Origin;
+import io.kcp4j.KcpTracer.Origin;
 import io.netty.buffer.ByteBuf;
 
 /**

@@ -1,6 +1,6 @@
 package io.kcp4j;
 
-import io.kcp4j.Kcp.Origin;
+import io.kcp4j.KcpTracer.Origin;
 import io.kcp4j.congestion.CongestionControl;
 
 /** Reports a session's events to its {@link KcpTracer}. Made for sessions that have one. */

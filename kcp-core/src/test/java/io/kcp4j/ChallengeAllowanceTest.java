@@ -4,7 +4,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kcp4j.AmplificationLimit.Kind;
-import io.kcp4j.Kcp.SendAllowance;
 import org.junit.jupiter.api.Test;
 
 /** What path challenges may send to an address that may be forged: protocol.md 8.7. */
@@ -17,7 +16,7 @@ class ChallengeAllowanceTest {
 
   private final AmplificationLimit limit =
       new AmplificationLimit(
-          new SendAllowance() {
+          new AmplificationLimit.Allowance() {
             @Override
             public long bytes() {
               return allowedBytes;

@@ -7,7 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.kcp4j.Kcp.Origin;
+import io.kcp4j.KcpTracer.Origin;
 import io.kcp4j.congestion.AckSample;
 import io.kcp4j.congestion.CongestionControl;
 import io.kcp4j.congestion.LossSample;

@@ -4,7 +4,7 @@ import static io.kcp4j.DrivenKcp.counting;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.kcp4j.Kcp.Origin;
+import io.kcp4j.KcpTracer.Origin;
 import io.kcp4j.congestion.CongestionControl;
 import java.util.ArrayList;
 import java.util.List;

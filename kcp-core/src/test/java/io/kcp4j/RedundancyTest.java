@@ -4,7 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.kcp4j.Kcp.Origin;
+import io.kcp4j.KcpTracer.Origin;
 import io.netty.buffer.ByteBuf;
 import java.util.List;
 import org.junit.jupiter.api.Test;

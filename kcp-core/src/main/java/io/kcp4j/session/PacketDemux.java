@@ -1,7 +1,7 @@
 package io.kcp4j.session;
 
 import io.kcp4j.Kcp.InputResult;
-import io.kcp4j.Kcp.Origin;
+import io.kcp4j.KcpTracer.Origin;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpCounters;
 import io.kcp4j.Segment;

@@ -1,6 +1,6 @@
 package io.kcp4j.session;
 
-import io.kcp4j.Kcp.SendAllowance;
+import io.kcp4j.AmplificationLimit;
 import io.kcp4j.session.AddressRateLimiter.Scope;
 import java.net.InetSocketAddress;
 
@@ -74,12 +74,12 @@ public final class Path {
    *
    * @param excess what all sessions of the address may exceed
    */
-  SendAllowance allowance(AddressExcess excess) {
+  AmplificationLimit.Allowance allowance(AddressExcess excess) {
     allowance = new Allowance(excess);
     return allowance;
   }
 
-  private final class Allowance implements SendAllowance {
+  private final class Allowance implements AmplificationLimit.Allowance {
 
     private final AddressExcess excess;
 

@@ -3,7 +3,7 @@ package io.kcp4j.session;
 import io.kcp4j.EndReason;
 import io.kcp4j.Kcp;
 import io.kcp4j.Kcp.InputResult;
-import io.kcp4j.Kcp.Origin;
+import io.kcp4j.KcpTracer.Origin;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.crypto.PacketCipher;
 import io.netty.buffer.ByteBuf;

@@ -1,7 +1,7 @@
 package io.kcp4j.trace;
 
 import io.kcp4j.EndReason;
-import io.kcp4j.Kcp.Origin;
+import io.kcp4j.KcpTracer.Origin;
 import io.kcp4j.KcpTracer;
 import io.kcp4j.LossCause;
 import java.util.Objects;

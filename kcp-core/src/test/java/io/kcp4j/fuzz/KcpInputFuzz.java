@@ -2,7 +2,7 @@ package io.kcp4j.fuzz;
 
 import io.kcp4j.Delivery;
 import io.kcp4j.Kcp;
-import io.kcp4j.Kcp.Origin;
+import io.kcp4j.KcpTracer.Origin;
 import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpContext;
 import io.kcp4j.KcpCounters;

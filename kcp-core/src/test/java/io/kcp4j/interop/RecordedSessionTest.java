@@ -8,7 +8,7 @@ import io.kcp4j.DatagramOutput;
 import io.kcp4j.Delivery;
 import io.kcp4j.Kcp;
 import io.kcp4j.Kcp.InputResult;
-import io.kcp4j.Kcp.Origin;
+import io.kcp4j.KcpTracer.Origin;
 import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpContext;
 import io.kcp4j.MemoryAccount;

@@ -2,7 +2,7 @@ package io.kcp4j.lab;
 
 import static io.kcp4j.Segment.HEADER_BYTES;
 
-import io.kcp4j.Kcp.Origin;
+import io.kcp4j.KcpTracer.Origin;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpCounters;
 import io.kcp4j.Segment;
