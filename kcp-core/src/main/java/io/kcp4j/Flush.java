@@ -1,5 +1,7 @@
 package io.kcp4j;
 
+import io.kcp4j.KcpTracer.LossCause;
+
 /**
  * Writes the segments with payload of one flush: lost ones first, then new ones, as far as the
  * windows, the pacer and the amplification limit allow.

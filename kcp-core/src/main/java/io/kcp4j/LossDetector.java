@@ -49,7 +49,7 @@ abstract class LossDetector {
   /** The bound that had passed when the unfinished search began. */
   private long searchBoundUs;
 
-  private LossCause cause;
+  private KcpTracer.LossCause cause;
 
   /** Whether the peer has acknowledged anything. Before that, only the oldest times out. */
   private boolean hasAcknowledged;
@@ -108,7 +108,7 @@ abstract class LossDetector {
    * an acknowledgement of a later segment shows that the path works.
    */
   void retransmitted(int index, int ts, long nowUs) {
-    boolean isExtra = ring.isExtraDue(index) && cause == LossCause.TIMEOUT;
+    boolean isExtra = ring.isExtraDue(index) && cause == KcpTracer.LossCause.TIMEOUT;
     ring.extraDue(index, false);
     if (!isExtra || ring.transmissions[index] == 1) {
       ring.transmissions[index]++;
@@ -120,7 +120,7 @@ abstract class LossDetector {
     int timeoutUs = timeoutUs();
     if (isExtra) {
       timeoutUs = ring.rtoUs[index];
-    } else if (cause == LossCause.TIMEOUT) {
+    } else if (cause == KcpTracer.LossCause.TIMEOUT) {
       timeoutUs = rtt.backOff(ring.rtoUs[index], noDelay);
     }
     setTimeout(index, timeoutUs, nowUs);
@@ -291,7 +291,7 @@ abstract class LossDetector {
 
   /** The caller retransmits such a segment, and not one of {@link #nextLost}. */
   final void takeExtra() {
-    cause = LossCause.TIMEOUT;
+    cause = KcpTracer.LossCause.TIMEOUT;
   }
 
   /** The segment in flight at {@code index} times out at once. */
@@ -316,7 +316,7 @@ abstract class LossDetector {
    *
    * @param newAllowed whether new segments may be sent in this flush
    */
-  abstract LossCause causeAtHead(boolean newAllowed, long nowUs);
+  abstract KcpTracer.LossCause causeAtHead(boolean newAllowed, long nowUs);
 
   /**
    * Whether to ask for {@link #nextLost} in this flush.
@@ -335,15 +335,15 @@ abstract class LossDetector {
    * @param oldest the segment in flight with the lowest sequence number
    */
   final int nextLost(boolean newAllowed, int oldest, long nowUs) {
-    LossCause atHead = causeAtHead(newAllowed, nowUs);
+    KcpTracer.LossCause atHead = causeAtHead(newAllowed, nowUs);
     if (atHead != null) {
       cause = atHead;
       return order.head();
     }
-    if (cause != LossCause.TIMEOUT && nowUs < timeoutDeadlineUs()) {
+    if (cause != KcpTracer.LossCause.TIMEOUT && nowUs < timeoutDeadlineUs()) {
       return NONE;
     }
-    cause = LossCause.TIMEOUT; // The search that has begun is continued until it returns NONE.
+    cause = KcpTracer.LossCause.TIMEOUT; // The search that has begun is continued until it returns NONE.
     int index = hasAcknowledged ? nextTimedOut(nowUs) : oldestIfTimedOut(oldest, nowUs);
     if (index == NONE) {
       cause = null;
@@ -352,7 +352,7 @@ abstract class LossDetector {
   }
 
   /** Why the segment counts as lost that {@link #nextLost} has returned last. */
-  final LossCause cause() {
+  final KcpTracer.LossCause cause() {
     return cause;
   }
 

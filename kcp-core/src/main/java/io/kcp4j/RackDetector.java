@@ -1,5 +1,7 @@
 package io.kcp4j;
 
+import io.kcp4j.KcpTracer.LossCause;
+
 /**
  * Loss detection by time, after RACK (RFC 8985), used with {@link LossDetection#RACK}, the default:
  * a segment is lost when one that was sent after it has arrived, and it is overdue by more than a

@@ -1,5 +1,6 @@
 package io.kcp4j;
 
+import io.kcp4j.KcpTracer.LossCause;
 import io.kcp4j.congestion.AckSample;
 import io.kcp4j.congestion.CongestionControl;
 import io.kcp4j.congestion.LossSample;
@@ -85,11 +86,11 @@ final class SegmentEvents {
   }
 
   /** What the control knows and does. */
-  CongestionStats stats() {
+  KcpStats.Congestion stats() {
     Samples samples = this.samples; // Another thread may ask.
     return samples == null || sender.config.congestionControl() == CongestionControl.NONE
-        ? CongestionStats.NONE
-        : CongestionStats.of(control, samples.isApplicationLimited());
+        ? KcpStats.Congestion.NONE
+        : KcpStats.Congestion.of(control, samples.isApplicationLimited());
   }
 
   // Windows

@@ -1,5 +1,7 @@
 package io.kcp4j;
 
+import io.kcp4j.KcpTracer.LossCause;
+
 /**
  * KCP's own loss detection, used with {@link LossDetection#FAST_RETRANSMIT}. A segment is lost when
  * enough segments that were sent after it have been acknowledged (fast retransmit, protocol.md

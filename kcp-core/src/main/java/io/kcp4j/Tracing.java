@@ -1,5 +1,6 @@
 package io.kcp4j;
 
+import io.kcp4j.KcpTracer.LossCause;
 import io.kcp4j.KcpTracer.Origin;
 import io.kcp4j.congestion.CongestionControl;
 

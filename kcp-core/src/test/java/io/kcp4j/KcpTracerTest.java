@@ -4,6 +4,7 @@ import static io.kcp4j.DrivenKcp.counting;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kcp4j.KcpTracer.LossCause;
 import io.kcp4j.KcpTracer.Origin;
 import io.kcp4j.congestion.CongestionControl;
 import java.util.ArrayList;
@@ -83,7 +84,7 @@ class KcpTracerTest {
     events.lines.clear();
     driven.peerUna = 2;
     driven.receiveBatch(driven.ack(1, DrivenKcp.TS_ORIGIN));
-    CongestionStats stats = driven.kcp.stats().congestion();
+    KcpStats.Congestion stats = driven.kcp.stats().congestion();
     assertEquals("STARTUP", stats.state());
     assertEquals(2 * 1200 * 50, stats.bandwidthBytesPerSecond());
     assertEquals("20000 congestion " + stats, events.lines.get(3));
@@ -93,7 +94,7 @@ class KcpTracerTest {
   void sessionWithoutCongestionControlHasNoStateOfOne() {
     driven.sendSegments(1);
     assertEquals(0, events.count("congestion"));
-    assertEquals(CongestionStats.NONE, driven.kcp.stats().congestion());
+    assertEquals(KcpStats.Congestion.NONE, driven.kcp.stats().congestion());
   }
 
   @Test
@@ -102,7 +103,7 @@ class KcpTracerTest {
         driven.kcp.config().toBuilder().congestionControl(CongestionControl.RENO).build());
     driven.sendSegments(1);
     assertEquals(0, events.count("congestion"));
-    assertEquals(new CongestionStats("", 0, 0, 0, true), driven.kcp.stats().congestion());
+    assertEquals(new KcpStats.Congestion("", 0, 0, 0, true), driven.kcp.stats().congestion());
   }
 
   @Test
@@ -237,7 +238,7 @@ class KcpTracerTest {
       lines.add(
           nowUs
               + " congestion "
-              + new CongestionStats(
+              + new KcpStats.Congestion(
                   state,
                   pacingBytesPerSecond,
                   bandwidthBytesPerSecond,

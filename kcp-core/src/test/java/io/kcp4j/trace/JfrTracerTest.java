@@ -3,8 +3,8 @@ package io.kcp4j.trace;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.kcp4j.EndReason;
+import io.kcp4j.KcpTracer.LossCause;
 import io.kcp4j.KcpTracer.Origin;
-import io.kcp4j.LossCause;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;

@@ -5,8 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kcp4j.EndReason;
+import io.kcp4j.KcpTracer.LossCause;
 import io.kcp4j.KcpTracer.Origin;
-import io.kcp4j.LossCause;
 import io.kcp4j.trace.QlogTracer.VantagePoint;
 import java.util.ArrayList;
 import java.util.List;

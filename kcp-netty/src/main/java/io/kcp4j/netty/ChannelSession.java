@@ -1,6 +1,5 @@
 package io.kcp4j.netty;
 
-import io.kcp4j.CongestionStats;
 import io.kcp4j.Delivery;
 import io.kcp4j.EndReason;
 import io.kcp4j.Kcp;
@@ -29,7 +28,7 @@ final class ChannelSession {
   private static final SecureRandom RANDOM = new SecureRandom();
 
   private static final KcpStats NO_STATS =
-      new KcpStats(0, 0, 0, 0, 0, 0, 0, 0, 0, CongestionStats.NONE, new KcpCounters());
+      new KcpStats(0, 0, 0, 0, 0, 0, 0, 0, 0, KcpStats.Congestion.NONE, new KcpCounters());
 
   private final KcpChannel channel;
 

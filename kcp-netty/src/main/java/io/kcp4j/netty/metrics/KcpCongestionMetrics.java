@@ -1,6 +1,6 @@
 package io.kcp4j.netty.metrics;
 
-import io.kcp4j.CongestionStats;
+import io.kcp4j.KcpStats;
 import io.kcp4j.congestion.BbrState;
 import io.kcp4j.netty.KcpChannel;
 import io.micrometer.core.instrument.Gauge;
@@ -69,11 +69,11 @@ public final class KcpCongestionMetrics implements MeterBinder {
 
   @Override
   public void bindTo(MeterRegistry registry) {
-    gauge("pacing.rate", m -> m.sum(CongestionStats::pacingBytesPerSecond))
+    gauge("pacing.rate", m -> m.sum(KcpStats.Congestion::pacingBytesPerSecond))
         .description("The rates at which sessions may send")
         .baseUnit(BYTES_PER_SECOND)
         .register(registry);
-    gauge("bandwidth", m -> m.sum(CongestionStats::bandwidthBytesPerSecond))
+    gauge("bandwidth", m -> m.sum(KcpStats.Congestion::bandwidthBytesPerSecond))
         .description("The bandwidths of paths, as far as sessions have measured them")
         .baseUnit(BYTES_PER_SECOND)
         .register(registry);
@@ -99,15 +99,15 @@ public final class KcpCongestionMetrics implements MeterBinder {
     return Gauge.builder(PREFIX + name, this, value).tags(tags).strongReference(true);
   }
 
-  private Stream<CongestionStats> stats() {
+  private Stream<KcpStats.Congestion> stats() {
     return sessions.stream().map(session -> session.stats().congestion());
   }
 
-  private double sum(ToDoubleFunction<CongestionStats> value) {
+  private double sum(ToDoubleFunction<KcpStats.Congestion> value) {
     return stats().mapToDouble(value).sum();
   }
 
   private int longestQueueUs() {
-    return stats().mapToInt(CongestionStats::queueUs).max().orElse(0);
+    return stats().mapToInt(KcpStats.Congestion::queueUs).max().orElse(0);
   }
 }

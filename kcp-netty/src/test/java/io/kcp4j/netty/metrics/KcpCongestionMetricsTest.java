@@ -3,7 +3,7 @@ package io.kcp4j.netty.metrics;
 import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import io.kcp4j.CongestionStats;
+import io.kcp4j.KcpStats;
 import io.kcp4j.congestion.BbrState;
 import io.kcp4j.congestion.CongestionControl;
 import io.kcp4j.netty.KcpChannel;
@@ -82,12 +82,12 @@ class KcpCongestionMetricsTest {
       // After the last acknowledgement nothing changes any more.
       await().until(() -> bbr.stats().queued() == 0 && bbr.stats().inFlight() == 0);
       bbr.eventLoop().submit(() -> {}).sync();
-      CongestionStats stats = bbr.stats().congestion();
+      KcpStats.Congestion stats = bbr.stats().congestion();
       assertEquals((double) stats.bandwidthBytesPerSecond(), gauge("bandwidth"));
       assertEquals((double) stats.pacingBytesPerSecond(), gauge("pacing.rate"));
       double queue = registry.get("kcp.congestion.queue").timeGauge().value(TimeUnit.MICROSECONDS);
       assertEquals(stats.queueUs(), queue, 1e-3);
-      assertEquals(CongestionStats.NONE, none.stats().congestion());
+      assertEquals(KcpStats.Congestion.NONE, none.stats().congestion());
 
       bbr.close().sync();
       await().until(() -> sessionsInAnyState() == 0 && gauge("bandwidth") == 0);
