@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kcp4j.UnorderedReceiveBuffer.TakenSegments;
 import java.util.HashSet;
 import java.util.Set;
 import java.util.SplittableRandom;

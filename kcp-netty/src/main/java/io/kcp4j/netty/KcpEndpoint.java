@@ -10,6 +10,7 @@ import io.kcp4j.crypto.KeyRing;
 import io.kcp4j.crypto.PacketCipher;
 import io.kcp4j.lanes.Lanes;
 import io.kcp4j.lanes.LanesConfig;
+import io.kcp4j.netty.DatagramReceiver.ReadModeration;
 import io.kcp4j.netty.udp.UdpSocket;
 import io.kcp4j.netty.udp.UdpTransport;
 import io.kcp4j.session.Incoming;

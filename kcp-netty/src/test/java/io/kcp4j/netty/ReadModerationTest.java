@@ -2,6 +2,7 @@ package io.kcp4j.netty;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.kcp4j.netty.DatagramReceiver.ReadModeration;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
