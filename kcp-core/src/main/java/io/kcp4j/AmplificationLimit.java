@@ -99,10 +99,10 @@ public final class AmplificationLimit {
   private boolean isChallengeRequested;
 
   /** Since when new segments wait, and none is in flight. */
-  private long blockedSinceUs = Kcp.NO_DEADLINE;
+  private long blockedSinceUs = Time.NO_DEADLINE;
 
   /** Since when the path is to be challenged. */
-  private long challengeSinceUs = Kcp.NO_DEADLINE;
+  private long challengeSinceUs = Time.NO_DEADLINE;
 
   AmplificationLimit(Allowance allowance, KcpCounters counters) {
     this.allowance = allowance;
@@ -235,18 +235,18 @@ public final class AmplificationLimit {
   }
 
   private static long since(boolean holds, long sinceUs, long nowUs) {
-    return holds ? Math.min(sinceUs, nowUs) : Kcp.NO_DEADLINE;
+    return holds ? Math.min(sinceUs, nowUs) : Time.NO_DEADLINE;
   }
 
-  /** Since when new segments wait, or {@link Kcp#NO_DEADLINE}. */
+  /** Since when new segments wait, or {@link Time#NO_DEADLINE}. */
   long blockedSinceUs() {
     return blockedSinceUs;
   }
 
-  /** When the path is to be challenged, or {@link Kcp#NO_DEADLINE}. */
+  /** When the path is to be challenged, or {@link Time#NO_DEADLINE}. */
   long challengeAtUs() {
-    return challengeSinceUs == Kcp.NO_DEADLINE || small == MAX_SMALL
-        ? Kcp.NO_DEADLINE
+    return challengeSinceUs == Time.NO_DEADLINE || small == MAX_SMALL
+        ? Time.NO_DEADLINE
         : Math.max(challengeSinceUs, nextSmallAtUs);
   }
 }

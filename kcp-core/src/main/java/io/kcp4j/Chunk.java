@@ -224,4 +224,12 @@ final class Chunk {
       chunk = null;
     }
   }
+
+  /** Writes the header of a segment at {@code index}. */
+  void setHeader(
+      int index, int conv, int cmd, int frg, int wnd, int ts, int sn, int una, int length) {
+    setLong(index, Segment.first(conv, cmd, frg, wnd));
+    setLong(index + 8, Segment.pair(ts, sn));
+    setLong(index + 16, Segment.pair(una, length));
+  }
 }

@@ -11,7 +11,7 @@ public enum EndReason {
   NO_PROGRESS,
   /**
    * One of these, by a segment whose datagram exceeds 1,200 bytes: the path drops datagrams of that
-   * size, and takes smaller ones. {@link Kcp#lossDetail} has the size. The wire has no way to send
+   * size, and takes smaller ones. {@code KcpEndException} has the size. The wire has no way to send
    * what is in flight in smaller segments.
    */
   PATH_MTU,

@@ -18,10 +18,10 @@ final class FlushSchedule {
   private final Kcp kcp;
 
   /** When what waits has to leave. */
-  private long flushAtUs = Kcp.NO_DEADLINE;
+  private long flushAtUs = Time.NO_DEADLINE;
 
   /** The deadline that the driver has asked for last. */
-  private long nextUs = Kcp.NO_DEADLINE;
+  private long nextUs = Time.NO_DEADLINE;
 
   /** Whether that is beyond the interval, since the pacer lets nothing leave before. */
   private boolean isDeferred;
@@ -30,7 +30,7 @@ final class FlushSchedule {
     this.kcp = kcp;
   }
 
-  /** When to flush at the latest, or {@link Kcp#NO_DEADLINE}; see {@link Kcp#nextDeadline}. */
+  /** When to flush at the latest, or {@link Time#NO_DEADLINE}; see {@link Kcp#nextDeadline}. */
   long deadlineUs() {
     long flush = Math.min(flushAtUs, kcp.sender.admission.retryAtUs());
     long retransmit = Math.max(kcp.sender.losses.deadlineUs(), kcp.sender.pacer.opensAtUs());
@@ -55,7 +55,7 @@ final class FlushSchedule {
 
   /** The session was not driven for some time, which counts once. */
   private void excludeStop(long lateUs, long nowUs) {
-    nextUs = Kcp.NO_DEADLINE;
+    nextUs = Time.NO_DEADLINE;
     kcp.sender.liveness.excludeDriverStall(lateUs);
     if (lateUs >= STOP_US) { // What has arrived meanwhile may still have to be read.
       kcp.sender.rtt.onResumed(lateUs, nowUs);
@@ -64,21 +64,21 @@ final class FlushSchedule {
 
   /** Whether nothing is pending but what the send and the receive buffer hold. */
   boolean isIdle() {
-    return flushAtUs == Kcp.NO_DEADLINE
+    return flushAtUs == Time.NO_DEADLINE
         && !kcp.sender.probe.isRequested()
         && !kcp.receiver.isUpdatePending()
         && !kcp.receiver.isWithheld()
         && !kcp.sender.admission.isDeferred()
-        && kcp.sender.rttProbeAtUs() == Kcp.NO_DEADLINE;
+        && kcp.sender.rttProbeAtUs() == Time.NO_DEADLINE;
   }
 
   /** A flush begins, which takes all that waits. */
   void beginFlush(long nowUs) {
     long lateUs = nowUs - nextUs;
-    if (lateUs >= Kcp.US_PER_MS) { // Not the resolution of timers.
+    if (lateUs >= Time.US_PER_MS) { // Not the resolution of timers.
       excludeStop(lateUs, nowUs);
     }
-    flushAtUs = Kcp.NO_DEADLINE;
+    flushAtUs = Time.NO_DEADLINE;
     isDeferred = false;
     kcp.sender.admission.endDeferral(nowUs);
     kcp.sender.requestProbes(kcp.receiver.acks().isPending(), nowUs);
@@ -90,10 +90,10 @@ final class FlushSchedule {
     kcp.sender.liveness.updateStall(kcp.sender.hasNew(), nowUs);
     kcp.sender.updateLimit(nowUs);
     if (!isWaiting(nowUs)) {
-      flushAtUs = Kcp.NO_DEADLINE;
+      flushAtUs = Time.NO_DEADLINE;
       isDeferred = false;
-    } else if (flushAtUs == Kcp.NO_DEADLINE || isDeferred) {
-      long atUs = nowUs - Math.floorMod(nowUs, Kcp.US_PER_MS) + delayUs();
+    } else if (flushAtUs == Time.NO_DEADLINE || isDeferred) {
+      long atUs = nowUs - Math.floorMod(nowUs, Time.US_PER_MS) + delayUs();
       long opensAtUs = kcp.sender.pacer.opensAtUs();
       isDeferred = opensAtUs > atUs && !isUnpacedWaiting(nowUs);
       flushAtUs = isDeferred ? opensAtUs : Math.min(atUs, flushAtUs);
@@ -103,7 +103,7 @@ final class FlushSchedule {
 
   /** Segments that wait for the pacer may do so for the whole interval, and ACKs with them. */
   private int delayUs() {
-    int intervalUs = kcp.sender.config.intervalMs() * Kcp.US_PER_MS;
+    int intervalUs = kcp.sender.config.intervalMs() * Time.US_PER_MS;
     PendingAcks acks = kcp.receiver.acks();
     boolean isThin =
         kcp.sender.config.lossDetection() == LossDetection.RACK

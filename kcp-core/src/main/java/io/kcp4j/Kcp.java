@@ -33,14 +33,8 @@ import java.util.function.Supplier;
  */
 public final class Kcp {
 
-  /** What {@link #nextDeadline} returns when there is nothing to wait for. */
-  public static final long NO_DEADLINE = Long.MAX_VALUE;
-
   /** So many segments leave in no session that is closing. */
   private static final int UNREACHED = 1 << 24;
-
-  /** Timestamps on the wire and durations in {@link KcpConfig} count milliseconds. */
-  static final int US_PER_MS = 1_000;
 
   private final int conv;
   final Sender sender;
@@ -316,9 +310,9 @@ public final class Kcp {
     return sender.isMessageAllowed() && sender.extension.isDue(nowUs);
   }
 
-  /** When a message of the extension has to leave, or {@link #NO_DEADLINE}. */
+  /** When a message of the extension has to leave, or {@link Time#NO_DEADLINE}. */
   long extensionDeadlineUs() {
-    return sender.isMessageAllowed() ? sender.extension.deadlineUs() : NO_DEADLINE;
+    return sender.isMessageAllowed() ? sender.extension.deadlineUs() : Time.NO_DEADLINE;
   }
 
   /** How long an acknowledgement of what is sent now may take, in microseconds. */
@@ -338,12 +332,12 @@ public final class Kcp {
 
   /**
    * Since when the peer has acknowledged nothing though it should, in microseconds: the time of the
-   * last acknowledgement, or of the first segment sent since; {@link #NO_DEADLINE} while nothing is
+   * last acknowledgement, or of the first segment sent since; {@link Time#NO_DEADLINE} while nothing is
    * unacknowledged.
    */
   @Unstable
   public long unacknowledgedSinceUs() {
-    return sender.losses.unacknowledged() == 0 ? NO_DEADLINE : sender.liveness.progressAtUs();
+    return sender.losses.unacknowledged() == 0 ? Time.NO_DEADLINE : sender.liveness.progressAtUs();
   }
 
   /** Whether something has been sent that the peer has to answer, and has not answered yet. */
@@ -752,7 +746,7 @@ public final class Kcp {
   /** The peer has said that it delays ACKs by at most {@code ms} milliseconds, and none at gaps. */
   @Unstable
   public void peerMaxAckDelay(int ms) {
-    sender.losses.peerMaxAckDelay(ms * US_PER_MS);
+    sender.losses.peerMaxAckDelay(ms * Time.US_PER_MS);
   }
 
   /**
@@ -803,7 +797,7 @@ public final class Kcp {
         && !receiver.acks().isPending()
         && schedule.isIdle()
         && (sender.extension == null || sender.extension.isIdle())
-        && sender.pathChallengeAtUs() == NO_DEADLINE
+        && sender.pathChallengeAtUs() == Time.NO_DEADLINE
         && failure() == null;
   }
 
@@ -1001,13 +995,13 @@ public final class Kcp {
   // Deadlines
 
   /**
-   * When {@link #flush} has to be called at the latest, in microseconds, or {@link #NO_DEADLINE}.
+   * When {@link #flush} has to be called at the latest, in microseconds, or {@link Time#NO_DEADLINE}.
    * Never later than there is something to do. It can be earlier, at most once per timeout, when
    * the segment that would have timed out first has been acknowledged meanwhile; that flush then
    * sends nothing.
    */
   public long nextDeadline() {
-    return sender.isOpen() ? schedule.nextUs() : NO_DEADLINE;
+    return sender.isOpen() ? schedule.nextUs() : Time.NO_DEADLINE;
   }
 
   /** Releases every buffer. Every call after it does nothing. */

@@ -11,6 +11,9 @@ import java.util.Objects;
  */
 public final class KcpConfig {
 
+  /** The size of a segment's header, in bytes. */
+  public static final int HEADER_BYTES = 24;
+
   /** The smallest MTU, in bytes, as in the reference: a header and a little payload. */
   public static final int MIN_MTU_BYTES = 50;
 
@@ -370,7 +373,7 @@ public final class KcpConfig {
    * @throws IllegalArgumentException if it does not
    */
   static void checkOverhead(int mtuBytes, int overheadBytes) {
-    int least = overheadBytes + Segment.HEADER_BYTES + 1;
+    int least = overheadBytes + HEADER_BYTES + 1;
     if (mtuBytes < least) {
       throw new IllegalArgumentException(
           "mtuBytes: " + mtuBytes + " (expected: >= " + least + " with the headers of all layers)");
@@ -379,7 +382,7 @@ public final class KcpConfig {
 
   /** The largest payload of a segment, in bytes: the MTU less the header. */
   public int mssBytes() {
-    return mtuBytes - Segment.HEADER_BYTES;
+    return mtuBytes - HEADER_BYTES;
   }
 
   /** A builder that starts from the defaults. */

@@ -1,7 +1,5 @@
 package io.kcp4j;
 
-import io.kcp4j.Kcp.InputResult;
-
 /** The counters of a session or an endpoint. A counter never decreases. */
 public enum KcpCounter {
   // Those of every session come first: see KcpCounters.
@@ -58,17 +56,17 @@ public enum KcpCounter {
   ALLOCATION_FAILED("allocations.failed", "allocations"),
   /** Acknowledgements with a timestamp that was never sent: they give no round-trip time. */
   INVALID_TIMESTAMP("acks.invalid.timestamp", "segments"),
-  /** Datagrams refused as {@link InputResult#MALFORMED}. */
+  /** Datagrams refused: shorter than a header, or a segment's length points beyond the end. */
   MALFORMED("datagrams.malformed", "datagrams"),
-  /** Datagrams refused as {@link InputResult#WRONG_CONV}. */
+  /** Datagrams refused: a segment carries another conversation id. */
   WRONG_CONV("datagrams.wrong.conv", "datagrams"),
-  /** Datagrams refused as {@link InputResult#UNKNOWN_COMMAND}. */
+  /** Datagrams refused: a segment's command is none of KCP's four. */
   UNKNOWN_COMMAND("datagrams.unknown.command", "datagrams"),
-  /** Datagrams refused as {@link InputResult#ACKNOWLEDGES_UNSENT}. */
+  /** Datagrams refused: they acknowledge a segment that was never sent. */
   ACKNOWLEDGES_UNSENT("datagrams.acknowledges.unsent", "datagrams"),
-  /** Datagrams refused as {@link InputResult#REFLECTED}. */
+  /** Datagrams refused: they hold a segment of this side that somebody has sent back. */
   REFLECTED("datagrams.reflected", "datagrams"),
-  /** Datagrams refused as {@link InputResult#UNPROVEN}. */
+  /** Datagrams refused: a client's peer has proven nothing yet, and they acknowledge something. */
   UNPROVEN("datagrams.unproven", "datagrams"),
   /** PUSHes whose timestamps cannot be of the peer: neither taken nor acknowledged. */
   FOREIGN_TIMESTAMP("segments.foreign.timestamp", "segments"),

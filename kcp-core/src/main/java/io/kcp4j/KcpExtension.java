@@ -94,7 +94,7 @@ public interface KcpExtension {
 
   /**
    * When a message has to leave though there may be nothing else to send, in microseconds, or
-   * {@link Kcp#NO_DEADLINE}.
+   * {@link Time#NO_DEADLINE}.
    */
   long deadlineUs();
 
@@ -105,7 +105,7 @@ public interface KcpExtension {
 
   /** Whether there is nothing to send, now or later. */
   default boolean isIdle() {
-    return deadlineUs() == Kcp.NO_DEADLINE;
+    return deadlineUs() == Time.NO_DEADLINE;
   }
 
   /**

@@ -1,12 +1,11 @@
 package io.kcp4j;
 
-import io.kcp4j.KcpTracer.Origin;
-
 /**
- * Observes what one session sends, receives, loses and measures. Give one to {@link Kcp#tracer}.
+ * Observes what one session sends, receives, loses and measures. Channels get theirs by the option
+ * {@code TRACER}.
  *
  * <p>Methods are called on the thread that drives the session, in the order of the events, from
- * within {@link Kcp}'s methods: they must return quickly, must not throw, and must not call the
+ * within the calls of its driver: they must return quickly, must not throw, and must not call the
  * session. A session without a tracer pays for a comparison with null. All times are those of the
  * session's clock, in microseconds.
  */

@@ -94,29 +94,29 @@ final class Liveness {
     }
   }
 
-  /** When {@link #check} may fail the session, or {@link Kcp#NO_DEADLINE}. */
+  /** When {@link #check} may fail the session, or {@link Time#NO_DEADLINE}. */
   long deadlineUs() {
-    return sender.isPeerDone() ? Kcp.NO_DEADLINE : Math.min(progressDeadlineUs(), stallOverAtUs());
+    return sender.isPeerDone() ? Time.NO_DEADLINE : Math.min(progressDeadlineUs(), stallOverAtUs());
   }
 
-  /** When the session fails since nothing has been acknowledged, or {@link Kcp#NO_DEADLINE}. */
+  /** When the session fails since nothing has been acknowledged, or {@link Time#NO_DEADLINE}. */
   long progressDeadlineUs() {
     long sinceUs = sender.losses.unacknowledged() > 0 ? progressAtUs : blockedSinceUs();
-    if (sinceUs == Kcp.NO_DEADLINE || sender.config.userTimeoutMs() == 0) {
-      return Kcp.NO_DEADLINE;
+    if (sinceUs == Time.NO_DEADLINE || sender.config.userTimeoutMs() == 0) {
+      return Time.NO_DEADLINE;
     }
-    return sinceUs + (long) sender.config.userTimeoutMs() * Kcp.US_PER_MS;
+    return sinceUs + (long) sender.config.userTimeoutMs() * Time.US_PER_MS;
   }
 
   /** Since when path challenges are unanswered. */
   private long blockedSinceUs() {
-    return sender.limit == null ? Kcp.NO_DEADLINE : sender.limit.blockedSinceUs();
+    return sender.limit == null ? Time.NO_DEADLINE : sender.limit.blockedSinceUs();
   }
 
   private long stallOverAtUs() {
     return stall == null
-        ? Kcp.NO_DEADLINE
-        : stall.overAtUs((long) sender.config.zeroWindowTimeoutMs() * Kcp.US_PER_MS);
+        ? Time.NO_DEADLINE
+        : stall.overAtUs((long) sender.config.zeroWindowTimeoutMs() * Time.US_PER_MS);
   }
 
   /**
@@ -207,11 +207,11 @@ final class Liveness {
     }
 
     /**
-     * When the stall will have lasted {@code timeoutUs}, or {@link Kcp#NO_DEADLINE} if there is none
+     * When the stall will have lasted {@code timeoutUs}, or {@link Time#NO_DEADLINE} if there is none
      * or {@code timeoutUs} is 0.
      */
     long overAtUs(long timeoutUs) {
-      return running && timeoutUs > 0 ? sinceUs + timeoutUs : Kcp.NO_DEADLINE;
+      return running && timeoutUs > 0 ? sinceUs + timeoutUs : Time.NO_DEADLINE;
     }
   }
 }

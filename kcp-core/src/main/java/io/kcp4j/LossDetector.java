@@ -42,7 +42,7 @@ abstract class LossDetector {
    * No segment times out before this; while a search is unfinished, none of those behind its
    * cursor. Exact after a search that was not interrupted.
    */
-  private long timeoutBoundUs = Kcp.NO_DEADLINE;
+  private long timeoutBoundUs = Time.NO_DEADLINE;
 
   private boolean searching;
 
@@ -192,7 +192,7 @@ abstract class LossDetector {
     long rttUs =
         isLastTransmission(index, ts)
             ? nowUs - ring.sentAtUs[index]
-            : Integer.toUnsignedLong(nowTs - ts) * Kcp.US_PER_MS;
+            : Integer.toUnsignedLong(nowTs - ts) * Time.US_PER_MS;
     return (int) Math.min(rttUs, RttEstimator.MAX_RTO_US);
   }
 
@@ -244,7 +244,7 @@ abstract class LossDetector {
       countTimeoutsFrom(nowUs, timeoutUs());
     }
     if (order.size() == 0) {
-      timeoutBoundUs = Kcp.NO_DEADLINE;
+      timeoutBoundUs = Time.NO_DEADLINE;
       searching = false;
     }
   }
@@ -358,7 +358,7 @@ abstract class LossDetector {
 
   /**
    * When to ask for {@link #nextLost} though no acknowledgement comes, in microseconds, or {@link
-   * Kcp#NO_DEADLINE}. Never later than a segment is lost.
+   * Time#NO_DEADLINE}. Never later than a segment is lost.
    */
   long deadlineUs() {
     return timeoutDeadlineUs();
@@ -413,7 +413,7 @@ abstract class LossDetector {
     int i = order.cursor();
     if (i == NONE || timeoutBoundUs <= nowUs) {
       i = order.head();
-      timeoutBoundUs = Kcp.NO_DEADLINE;
+      timeoutBoundUs = Time.NO_DEADLINE;
     } else if (order.isCursorAtEnd()) {
       i = NONE;
     }

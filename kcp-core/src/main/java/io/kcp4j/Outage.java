@@ -45,8 +45,8 @@ final class Outage {
   /** Whether segments may wait to leave before all others. */
   private boolean isOldestDue;
 
-  /** When a probe leaves, or {@link Kcp#NO_DEADLINE}. */
-  private long probeAtUs = Kcp.NO_DEADLINE;
+  /** When a probe leaves, or {@link Time#NO_DEADLINE}. */
+  private long probeAtUs = Time.NO_DEADLINE;
 
   /** Whether {@link ProbeSlots} has assigned that time. */
   private boolean isReserved;
@@ -79,7 +79,7 @@ final class Outage {
     isReserved = false;
   }
 
-  /** When a probe is due, or {@link Kcp#NO_DEADLINE}. */
+  /** When a probe is due, or {@link Time#NO_DEADLINE}. */
   long deadlineUs() {
     return probeAtUs;
   }
@@ -183,7 +183,7 @@ final class Outage {
   private void end() {
     isOn = false;
     isProbing = false;
-    probeAtUs = Kcp.NO_DEADLINE;
+    probeAtUs = Time.NO_DEADLINE;
   }
 
   /**

@@ -38,7 +38,7 @@ final class PendingAcks {
   private static final int ALONE_US = 60_000;
 
   /** ACKs leave again after a millisecond at least: sooner, one burst of losses takes both. */
-  private static final int MIN_REPEAT_US = Kcp.US_PER_MS;
+  private static final int MIN_REPEAT_US = Time.US_PER_MS;
 
   private final MemoryAccount account;
 

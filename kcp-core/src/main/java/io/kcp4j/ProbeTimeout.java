@@ -100,7 +100,7 @@ final class ProbeTimeout {
 
   /** Takes over settings that have changed. */
   void configure(KcpConfig config) {
-    intervalUs = config.intervalMs() * Kcp.US_PER_MS;
+    intervalUs = config.intervalMs() * Time.US_PER_MS;
     update();
   }
 

@@ -83,7 +83,7 @@ final class RackDetector extends LossDetector {
   private long progressAtUs;
 
   /** When the head counts as lost: as of the last acknowledgement or retransmission. */
-  private long headLostAtUs = Kcp.NO_DEADLINE;
+  private long headLostAtUs = Time.NO_DEADLINE;
 
   RackDetector(RttEstimator rtt, Redundancy redundancy, KcpCounters counters) {
     super(rtt);
@@ -229,7 +229,7 @@ final class RackDetector extends LossDetector {
 
   private void earlierCovered(int index, long nowUs) {
     long sinceSentUs = nowUs - sentAtUs(index);
-    long betweenUs = (long) (lastTs(index) - ring.previousTs[index]) * Kcp.US_PER_MS;
+    long betweenUs = (long) (lastTs(index) - ring.previousTs[index]) * Time.US_PER_MS;
     boolean wasLate = ring.isLostByAcks(index) && wasLateByUna(nowUs);
     spurious(index, 1, sinceSentUs + betweenUs, wasLate, nowUs);
   }
@@ -370,7 +370,7 @@ final class RackDetector extends LossDetector {
   private void updateHead() {
     int head = order.head();
     boolean isOlder = head != NONE && ring.transmissionNumber[head] - arrived < 0;
-    headLostAtUs = isOlder ? lostAtUs(head) : Kcp.NO_DEADLINE;
+    headLostAtUs = isOlder ? lostAtUs(head) : Time.NO_DEADLINE;
   }
 
   /**

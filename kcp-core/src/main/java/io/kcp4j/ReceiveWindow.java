@@ -36,10 +36,10 @@ final class ReceiveWindow {
 
   private long roundTripAtUs;
 
-  /** The end of the window at {@link #advertisedAtUs}, or {@link Kcp#NO_DEADLINE}. */
+  /** The end of the window at {@link #advertisedAtUs}, or {@link Time#NO_DEADLINE}. */
   private int endSn;
 
-  private long advertisedAtUs = Kcp.NO_DEADLINE;
+  private long advertisedAtUs = Time.NO_DEADLINE;
 
   ReceiveWindow(KcpConfig config, int consumedSn, long nowUs) {
     configure(config);
@@ -74,7 +74,7 @@ final class ReceiveWindow {
         segments = Math.min(2 * segments, limit);
       }
       beginPeriod(consumedSn, nowUs);
-      if (advertisedAtUs == Kcp.NO_DEADLINE) {
+      if (advertisedAtUs == Time.NO_DEADLINE) {
         endSn = consumedSn + segments;
         advertisedAtUs = nowUs;
       }
@@ -92,9 +92,9 @@ final class ReceiveWindow {
     if (rtt.sampledAtUs() > roundTripAtUs) {
       setRoundTrip(rtt.srttUs(), rtt.sampledAtUs());
     }
-    if (advertisedAtUs != Kcp.NO_DEADLINE && next - endSn >= 0) {
+    if (advertisedAtUs != Time.NO_DEADLINE && next - endSn >= 0) {
       long us = nowUs - advertisedAtUs;
-      advertisedAtUs = Kcp.NO_DEADLINE;
+      advertisedAtUs = Time.NO_DEADLINE;
       if (us < roundTripUs || nowUs - roundTripAtUs > MAX_AGE_US) {
         setRoundTrip(us, nowUs);
       }

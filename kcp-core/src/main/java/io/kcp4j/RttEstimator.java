@@ -53,7 +53,7 @@ final class RttEstimator {
   /** Takes over limits that may have changed. */
   void configure(KcpConfig config) {
     minRtoUs = config.noDelay() ? MIN_RTO_NO_DELAY_US : MIN_RTO_US;
-    intervalUs = config.intervalMs() * Kcp.US_PER_MS;
+    intervalUs = config.intervalMs() * Time.US_PER_MS;
   }
 
   boolean hasSample() {

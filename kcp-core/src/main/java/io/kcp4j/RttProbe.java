@@ -39,16 +39,16 @@ final class RttProbe {
   }
 
   /**
-   * When a probe has to leave, or {@link Kcp#NO_DEADLINE}. Segments in flight give a sample of
+   * When a probe has to leave, or {@link Time#NO_DEADLINE}. Segments in flight give a sample of
    * their own, and what waits for the peer's window is not thin traffic.
    */
   long deadlineUs() {
     boolean isAllSent = sender.losses.unacknowledged() == 0 && !sender.hasNew();
     if (!isAllSent || !sender.isFreshnessExpected()) {
-      return Kcp.NO_DEADLINE;
+      return Time.NO_DEADLINE;
     }
     long atUs = Math.max(probedAtUs, sender.rtt.sampledAtUs()) + PERIOD_US + SHARING_US;
-    return atUs - writtenAtUs < WRITING_US ? atUs : Kcp.NO_DEADLINE;
+    return atUs - writtenAtUs < WRITING_US ? atUs : Time.NO_DEADLINE;
   }
 
   /** A flush begins: requests a probe if one is due, or can share a datagram with ACKs. */

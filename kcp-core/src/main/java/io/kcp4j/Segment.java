@@ -15,7 +15,7 @@ import io.netty.buffer.ByteBuf;
 public final class Segment {
 
   /** The length of the header, in bytes. */
-  public static final int HEADER_BYTES = 24;
+  public static final int HEADER_BYTES = KcpConfig.HEADER_BYTES;
 
   /** Carries payload. */
   public static final int PUSH = 81;
@@ -148,28 +148,13 @@ public final class Segment {
     buf.writeLongLE(pair(una, length));
   }
 
-  /** Writes a header at {@code index} of a chunk. */
-  static void set(
-      Chunk chunk,
-      int index,
-      int conv,
-      int cmd,
-      int frg,
-      int wnd,
-      int ts,
-      int sn,
-      int una,
-      int length) {
-    chunk.setLong(index, first(conv, cmd, frg, wnd));
-    chunk.setLong(index + 8, pair(ts, sn));
-    chunk.setLong(index + 16, pair(una, length));
-  }
-
-  private static long first(int conv, int cmd, int frg, int wnd) {
+  /** The first eight bytes of a header, as a little-endian number. */
+  static long first(int conv, int cmd, int frg, int wnd) {
     return pair(conv, cmd | (frg << 8) | (wnd << 16));
   }
 
-  private static long pair(int first, int second) {
+  /** Two fields of four bytes as a little-endian number. */
+  static long pair(int first, int second) {
     return (first & 0xffffffffL) | ((long) second << 32);
   }
 }

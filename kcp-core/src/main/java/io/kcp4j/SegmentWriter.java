@@ -169,7 +169,7 @@ final class SegmentWriter implements PendingAcks.Output {
     int sn = buffer.next();
     for (int at = start; at < end; at += mtuBytes, sn++) {
       int frg = buffer.frg(buffer.index(sn));
-      Segment.set(chunk, at, conv, Segment.PUSH, frg, wnd, ts, sn, rcvNext, length);
+      chunk.setHeader(at, conv, Segment.PUSH, frg, wnd, ts, sn, rcvNext, length);
     }
     buffer.sent(full, ts, nowUs);
     segments += full;
@@ -192,7 +192,7 @@ final class SegmentWriter implements PendingAcks.Output {
       int length = bytes - Segment.HEADER_BYTES;
       int sn = buffer.next();
       int frg = buffer.frg(index);
-      Segment.set(chunk, at, conv, Segment.PUSH, frg, wnd, ts, sn, rcvNext, length);
+      chunk.setHeader(at, conv, Segment.PUSH, frg, wnd, ts, sn, rcvNext, length);
       single = chunk;
       singleIndex = at;
       datagramBytes = bytes;

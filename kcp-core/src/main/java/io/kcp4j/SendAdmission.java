@@ -28,7 +28,7 @@ final class SendAdmission {
   /** How often that was so since anything was admitted, up to {@link #MAX_REFUSALS}. */
   private byte refusals;
 
-  private long retryAtUs = Kcp.NO_DEADLINE;
+  private long retryAtUs = Time.NO_DEADLINE;
 
   SendAdmission(Sender sender) {
     this.sender = sender;
@@ -257,10 +257,10 @@ final class SendAdmission {
 
   /** A batch has ended: the interval until the next try begins. */
   void scheduleRetry(long nowUs) {
-    if (deferred && retryAtUs == Kcp.NO_DEADLINE) {
+    if (deferred && retryAtUs == Time.NO_DEADLINE) {
       int intervalMs = sender.config.intervalMs();
       int delayMs = Math.min(intervalMs << Math.max(0, refusals - 1), MAX_RETRY_MS);
-      retryAtUs = nowUs + (long) Math.max(intervalMs, delayMs) * Kcp.US_PER_MS;
+      retryAtUs = nowUs + (long) Math.max(intervalMs, delayMs) * Time.US_PER_MS;
     }
   }
 
@@ -268,11 +268,11 @@ final class SendAdmission {
   void endDeferral(long nowUs) {
     if (nowUs >= retryAtUs) {
       deferred = false;
-      retryAtUs = Kcp.NO_DEADLINE;
+      retryAtUs = Time.NO_DEADLINE;
     }
   }
 
-  /** When the next try is due, or {@link Kcp#NO_DEADLINE}. */
+  /** When the next try is due, or {@link Time#NO_DEADLINE}. */
   long retryAtUs() {
     return retryAtUs;
   }

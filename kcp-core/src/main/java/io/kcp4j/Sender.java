@@ -251,9 +251,9 @@ final class Sender {
     }
   }
 
-  /** When the path has to be challenged, or {@link Kcp#NO_DEADLINE}. */
+  /** When the path has to be challenged, or {@link Time#NO_DEADLINE}. */
   long pathChallengeAtUs() {
-    return limit == null ? Kcp.NO_DEADLINE : limit.challengeAtUs();
+    return limit == null ? Time.NO_DEADLINE : limit.challengeAtUs();
   }
 
   /** Whether a message of the extension may leave in a flush that begins now. */
@@ -337,15 +337,15 @@ final class Sender {
     return outage != null && outage.isProbing();
   }
 
-  /** When a probe of an outage or of the round-trip time is due, or {@link Kcp#NO_DEADLINE}. */
+  /** When a probe of an outage or of the round-trip time is due, or {@link Time#NO_DEADLINE}. */
   long probeAtUs() {
-    long outageAtUs = outage == null ? Kcp.NO_DEADLINE : outage.deadlineUs();
+    long outageAtUs = outage == null ? Time.NO_DEADLINE : outage.deadlineUs();
     return Math.min(outageAtUs, rttProbeAtUs());
   }
 
-  /** When the round-trip time is probed, or {@link Kcp#NO_DEADLINE}. */
+  /** When the round-trip time is probed, or {@link Time#NO_DEADLINE}. */
   long rttProbeAtUs() {
-    return rttProbe == null ? Kcp.NO_DEADLINE : rttProbe.deadlineUs();
+    return rttProbe == null ? Time.NO_DEADLINE : rttProbe.deadlineUs();
   }
 
   /**

@@ -42,7 +42,7 @@ final class Timestamps {
 
   /** The timestamp of a segment that is sent now. */
   int at(long nowUs) {
-    return origin + (int) Math.floorDiv(nowUs, Kcp.US_PER_MS);
+    return origin + (int) Math.floorDiv(nowUs, Time.US_PER_MS);
   }
 
   /** The origin is a random one, so it is not that of a peer. */
@@ -169,7 +169,7 @@ final class Timestamps {
     }
 
     private long passedMs(long nowUs) {
-      return (nowUs - newestAtUs) / Kcp.US_PER_MS;
+      return (nowUs - newestAtUs) / Time.US_PER_MS;
     }
 
     /** Whether any timestamp is possible, as it is after 24 days, too: they wrap. */

@@ -31,8 +31,8 @@ final class WindowProbe {
 
   private int waitUs;
 
-  /** When the timer expires, or {@link Kcp#NO_DEADLINE} while it is stopped. */
-  private long nextAtUs = Kcp.NO_DEADLINE;
+  /** When the timer expires, or {@link Time#NO_DEADLINE} while it is stopped. */
+  private long nextAtUs = Time.NO_DEADLINE;
 
   /** Sends a probe with the next flush. */
   void request() {
@@ -79,8 +79,8 @@ final class WindowProbe {
   /** Starts or stops the timer, as the state of the window demands. */
   void update(boolean needed, long nowUs) {
     if (!needed) {
-      nextAtUs = Kcp.NO_DEADLINE;
-    } else if (nextAtUs == Kcp.NO_DEADLINE) {
+      nextAtUs = Time.NO_DEADLINE;
+    } else if (nextAtUs == Time.NO_DEADLINE) {
       waitUs = FIRST_WAIT_US;
       nextAtUs = nowUs + waitUs;
     }
@@ -108,7 +108,7 @@ final class WindowProbe {
     return isUnanswered;
   }
 
-  /** When the timer expires, or {@link Kcp#NO_DEADLINE}. */
+  /** When the timer expires, or {@link Time#NO_DEADLINE}. */
   long nextAtUs() {
     return nextAtUs;
   }

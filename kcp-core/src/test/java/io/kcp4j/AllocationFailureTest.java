@@ -184,10 +184,10 @@ class AllocationFailureTest {
     assertFalse(driven.kcp.send(data));
     driven.kcp.afterSend(driven.nowUs, driven);
     assertEquals(0, data.readerIndex());
-    assertTrue(driven.kcp.nextDeadline() < Kcp.NO_DEADLINE);
+    assertTrue(driven.kcp.nextDeadline() < Time.NO_DEADLINE);
     driven.runTo(driven.kcp.nextDeadline());
     assertTrue(driven.kcp.isSendable());
-    assertEquals(Kcp.NO_DEADLINE, driven.kcp.nextDeadline());
+    assertEquals(Time.NO_DEADLINE, driven.kcp.nextDeadline());
   }
 
   @Test

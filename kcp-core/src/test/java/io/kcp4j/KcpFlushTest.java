@@ -22,12 +22,12 @@ class KcpFlushTest {
 
   @Test
   void freshSessionHasNothingToDo() {
-    assertEquals(Kcp.NO_DEADLINE, driven.kcp.nextDeadline());
+    assertEquals(Time.NO_DEADLINE, driven.kcp.nextDeadline());
     driven.kcp.flush(5_000, driven);
     driven.kcp.afterInput(5_000, driven);
     driven.kcp.afterSend(5_000, driven);
     assertEquals(List.of(), driven.sentDatagrams());
-    assertEquals(Kcp.NO_DEADLINE, driven.kcp.nextDeadline());
+    assertEquals(Time.NO_DEADLINE, driven.kcp.nextDeadline());
   }
 
   @Test
@@ -39,7 +39,7 @@ class KcpFlushTest {
     assertEquals(List.of(), driven.sent());
     driven.runTo(20_000);
     assertEquals(List.of(1), driven.sentSns(Segment.ACK));
-    assertEquals(Kcp.NO_DEADLINE, driven.kcp.nextDeadline());
+    assertEquals(Time.NO_DEADLINE, driven.kcp.nextDeadline());
   }
 
   @Test
@@ -95,7 +95,7 @@ class KcpFlushTest {
     DrivenKcp eager = new DrivenKcp(counting().ackNoDelay(true));
     eager.receiveBatch(eager.push(0, bytes(1)));
     assertEquals(List.of(0), eager.sentSns(Segment.ACK));
-    assertEquals(Kcp.NO_DEADLINE, eager.kcp.nextDeadline());
+    assertEquals(Time.NO_DEADLINE, eager.kcp.nextDeadline());
   }
 
   @Test

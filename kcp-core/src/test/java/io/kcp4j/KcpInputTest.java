@@ -152,7 +152,7 @@ class KcpInputTest {
     driven.kcp.close();
     assertEquals(InputResult.SESSION_ENDED, driven.input(driven.push(0, bytes(5))));
     assertFalse(driven.kcp.send(bytes(5)));
-    assertEquals(Kcp.NO_DEADLINE, driven.kcp.nextDeadline());
+    assertEquals(Time.NO_DEADLINE, driven.kcp.nextDeadline());
     driven.assertNothingHeld();
   }
 

@@ -203,7 +203,7 @@ class KcpLossTest {
     assertTrue(driven.count(KcpCounter.RETRANSMITTED) >= 19);
     assertTrue(driven.nowUs >= timeoutMs * 1_000L);
     assertEquals(InputResult.SESSION_ENDED, driven.input(driven.wins()));
-    assertEquals(Kcp.NO_DEADLINE, driven.kcp.nextDeadline());
+    assertEquals(Time.NO_DEADLINE, driven.kcp.nextDeadline());
   }
 
   @Test
@@ -251,7 +251,7 @@ class KcpLossTest {
     driven.sendSegments(1);
     driven.peerUna = 1;
     driven.receiveBatch(driven.wins());
-    assertEquals(Kcp.NO_DEADLINE, driven.kcp.nextDeadline());
+    assertEquals(Time.NO_DEADLINE, driven.kcp.nextDeadline());
     driven.runTo(1_000_000_000);
     driven.sendSegments(1);
     driven.runTo(1_000_999_999);

@@ -159,7 +159,7 @@ class KcpMemoryTest {
     assertTrue(driven.kcp.isReceivable());
     assertEquals(bytes(5000), driven.receiveAll());
     driven.kcp.afterSend(driven.nowUs, driven);
-    assertEquals(Kcp.NO_DEADLINE, driven.kcp.nextDeadline());
+    assertEquals(Time.NO_DEADLINE, driven.kcp.nextDeadline());
   }
 
   @Test
@@ -309,7 +309,7 @@ class KcpMemoryTest {
     driven.budget.release(99_000);
     driven.runTo(520_000);
     assertEquals(75, advertisedWnd(driven));
-    assertEquals(Kcp.NO_DEADLINE, driven.kcp.nextDeadline());
+    assertEquals(Time.NO_DEADLINE, driven.kcp.nextDeadline());
   }
 
   @Test
@@ -319,7 +319,7 @@ class KcpMemoryTest {
     driven.runTo(20_000);
     assertEquals(0, advertisedWnd(driven));
     driven.runTo(2_000_000);
-    assertEquals(Kcp.NO_DEADLINE, driven.kcp.nextDeadline());
+    assertEquals(Time.NO_DEADLINE, driven.kcp.nextDeadline());
     driven.receiveAll();
     driven.kcp.afterSend(driven.nowUs, driven);
     SentSegment update = driven.sent().get(0);

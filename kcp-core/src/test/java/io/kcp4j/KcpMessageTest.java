@@ -172,7 +172,7 @@ class KcpMessageTest {
     assertNull(driven.kcp.failure());
     driven.receiveBatch(driven.fragment(1, 0, bytes(1)));
     assertEquals(EndReason.PROTOCOL_VIOLATION, driven.kcp.failure());
-    assertEquals(Kcp.NO_DEADLINE, driven.kcp.nextDeadline());
+    assertEquals(Time.NO_DEADLINE, driven.kcp.nextDeadline());
     driven.kcp.close();
     driven.assertNothingHeld();
   }

@@ -85,7 +85,7 @@ class KcpReorderTest {
       assertEquals(List.of(), driven.sent());
       runToNextFlush();
       assertEquals(List.of(2), driven.sentSns(Segment.ACK)); // una acknowledges 0
-      assertEquals(Kcp.NO_DEADLINE, driven.kcp.nextDeadline());
+      assertEquals(Time.NO_DEADLINE, driven.kcp.nextDeadline());
     }
     assertEquals(600, driven.count(KcpCounter.DUPLICATES));
     assertEquals(bytes(3), driven.receiveAll());
@@ -176,7 +176,7 @@ class KcpReorderTest {
     List<SentSegment> sent = driven.sent();
     assertEquals(257, sent.get(sent.size() - 1).una());
     int intervals = 0;
-    for (; driven.kcp.nextDeadline() < Kcp.NO_DEADLINE; intervals++) {
+    for (; driven.kcp.nextDeadline() < Time.NO_DEADLINE; intervals++) {
       driven.runTo(driven.kcp.nextDeadline());
     }
     assertEquals(19, intervals, "steps of 256 segments");

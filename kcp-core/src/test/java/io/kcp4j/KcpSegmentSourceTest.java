@@ -265,7 +265,7 @@ class KcpSegmentSourceTest {
     driven.receiveBatch(driven.ack(1, TS));
     assertTrue(driven.kcp.isDrained());
     assertTrue(driven.kcp.isQuiescent());
-    assertEquals(Kcp.NO_DEADLINE, driven.kcp.nextDeadline());
+    assertEquals(Time.NO_DEADLINE, driven.kcp.nextDeadline());
     driven.assertNothingHeld();
     source.left = 1;
     assertFalse(driven.kcp.isDrained(), "ready again");

@@ -245,7 +245,7 @@ class KcpSinkTest {
     driven.kcp.source(source);
     assertFalse(driven.kcp.isDrained());
     assertFalse(driven.kcp.isAllSent());
-    assertEquals(Kcp.NO_DEADLINE, driven.kcp.nextDeadline());
+    assertEquals(Time.NO_DEADLINE, driven.kcp.nextDeadline());
     source.isReady = true;
     driven.kcp.afterSend(0, driven);
     assertTrue(driven.kcp.isAllSent());

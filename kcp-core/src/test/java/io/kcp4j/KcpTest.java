@@ -31,8 +31,8 @@ class KcpTest {
     }
     assertEquals(DrivenKcp.bytes(bytes), received);
     assertEquals(0, a.count(KcpCounter.RETRANSMITTED));
-    assertEquals(Kcp.NO_DEADLINE, a.kcp.nextDeadline());
-    assertEquals(Kcp.NO_DEADLINE, b.kcp.nextDeadline());
+    assertEquals(Time.NO_DEADLINE, a.kcp.nextDeadline());
+    assertEquals(Time.NO_DEADLINE, b.kcp.nextDeadline());
     a.assertNothingHeld();
     b.assertNothingHeld();
   }

@@ -164,7 +164,7 @@ class KcpThinTest {
     long last = challengesAtUs.get(challengesAtUs.size() - 1);
     assertTrue(last - writtenAtUs < 5 * SECOND_US);
     assertTrue(last - writtenAtUs >= 3 * SECOND_US);
-    assertEquals(Kcp.NO_DEADLINE, driven.kcp.nextDeadline());
+    assertEquals(Time.NO_DEADLINE, driven.kcp.nextDeadline());
   }
 
   @Test

@@ -72,7 +72,7 @@ class SendBufferTest {
     int sn = buffer.sn(index);
     int frg = buffer.frg(index);
     int ts = (int) (nowUs / 1_000);
-    Segment.set(chunk, start, 1, Segment.PUSH, frg, 0, ts, sn, 0, length);
+    chunk.setHeader(start, 1, Segment.PUSH, frg, 0, ts, sn, 0, length);
     buffer.sent(1, ts, nowUs);
     ByteBuf sent = chunk.memory().slice(start, buffer.bytes(index));
     return SentSegment.in(Unpooled.copiedBuffer(sent)).get(0);

@@ -159,7 +159,7 @@ class SkipCountDetectorTest {
   @Test
   void deadlineIsTheEarliestTimeoutAndEndsWithTheFlight() {
     acknowledgeOne();
-    assertEquals(Kcp.NO_DEADLINE, losses.deadlineUs());
+    assertEquals(Time.NO_DEADLINE, losses.deadlineUs());
     sendNew(10_000);
     sendNew(30_000);
     assertEquals(210_000, losses.deadlineUs());
@@ -169,7 +169,7 @@ class SkipCountDetectorTest {
     assertEquals(230_000, losses.deadlineUs());
     buffer.acknowledgeBelow(FIRST + 3, 220_000);
     losses.endInput(220_000);
-    assertEquals(Kcp.NO_DEADLINE, losses.deadlineUs());
+    assertEquals(Time.NO_DEADLINE, losses.deadlineUs());
   }
 
   /** Until something is acknowledged, only the oldest segment times out. */
@@ -221,7 +221,7 @@ class SkipCountDetectorTest {
     for (; most >= 0 && losses.isSearchDue(true, nowUs); most--) {
       int i = losses.nextLost(true, index(buffer.una()), nowUs);
       if (i == LossDetector.NONE) {
-        long earliest = retransmitAtUs.values().stream().min(Long::compare).orElse(Kcp.NO_DEADLINE);
+        long earliest = retransmitAtUs.values().stream().min(Long::compare).orElse(Time.NO_DEADLINE);
         assertTrue(nowUs < earliest, "one was missed");
         assertTrue(losses.deadlineUs() > nowUs && losses.deadlineUs() <= earliest);
         return;

@@ -14,7 +14,7 @@ class WindowProbeTest {
   @Test
   void restsUntilItIsNeeded() {
     assertFalse(probe.take(1_000_000_000));
-    assertEquals(Kcp.NO_DEADLINE, probe.nextAtUs());
+    assertEquals(Time.NO_DEADLINE, probe.nextAtUs());
   }
 
   @Test
@@ -49,7 +49,7 @@ class WindowProbeTest {
     probe.update(true, 0);
     probe.take(500_000);
     probe.update(false, 600_000);
-    assertEquals(Kcp.NO_DEADLINE, probe.nextAtUs());
+    assertEquals(Time.NO_DEADLINE, probe.nextAtUs());
     probe.update(true, 700_000);
     assertEquals(1_200_000, probe.nextAtUs());
   }

@@ -1,5 +1,6 @@
 package io.kcp4j.session;
 
+import io.kcp4j.Time;
 import io.kcp4j.CloseReason;
 import io.kcp4j.Kcp;
 import io.netty.buffer.ByteBuf;
@@ -32,8 +33,8 @@ final class CloseHandshake {
   /** The code of a RESET; the final sequence number of a CLOSE_FAILED. */
   private int code;
 
-  /** When to send it next; {@link Kcp#NO_DEADLINE} once it has been answered. */
-  private long sendAtUs = Kcp.NO_DEADLINE;
+  /** When to send it next; {@link Time#NO_DEADLINE} once it has been answered. */
+  private long sendAtUs = Time.NO_DEADLINE;
 
   /** How often it has been sent, not counting copies. */
   private int sent;
@@ -57,7 +58,7 @@ final class CloseHandshake {
   private boolean isDraining;
 
   /** When to answer what the peer has said. */
-  private long answerAtUs = Kcp.NO_DEADLINE;
+  private long answerAtUs = Time.NO_DEADLINE;
 
   CloseHandshake(Kcp kcp) {
     this.kcp = kcp;
@@ -127,13 +128,13 @@ final class CloseHandshake {
   /** The peer has received what this side has said. */
   void answered(int type) {
     if (type == this.type) {
-      sendAtUs = Kcp.NO_DEADLINE;
+      sendAtUs = Time.NO_DEADLINE;
     }
   }
 
   /** Whether this side has said something, and the peer has not answered yet. */
   boolean isUnanswered() {
-    return sendAtUs != Kcp.NO_DEADLINE;
+    return sendAtUs != Time.NO_DEADLINE;
   }
 
   /**
@@ -142,7 +143,7 @@ final class CloseHandshake {
    */
   void drain(long nowUs) {
     isDraining = true;
-    sendAtUs = Kcp.NO_DEADLINE;
+    sendAtUs = Time.NO_DEADLINE;
     kcp.discardOutput(nowUs);
   }
 
@@ -205,7 +206,7 @@ final class CloseHandshake {
 
   /** Whether the peer has to be answered. */
   boolean isAnswerDue() {
-    return answerAtUs != Kcp.NO_DEADLINE;
+    return answerAtUs != Time.NO_DEADLINE;
   }
 
   /** When something has to be sent. A final sequence number waits until all below it has left. */
@@ -250,7 +251,7 @@ final class CloseHandshake {
   void write(ByteBuf out, long nowUs) {
     if (isAnswerDue()) {
       ExtensionMessage.write(out, ExtensionMessage.END_ACK, answerType);
-      answerAtUs = Kcp.NO_DEADLINE;
+      answerAtUs = Time.NO_DEADLINE;
     }
     if (isDue(nowUs)) {
       ExtensionMessage.write(out, type, value());

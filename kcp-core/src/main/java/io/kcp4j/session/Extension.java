@@ -1,5 +1,6 @@
 package io.kcp4j.session;
 
+import io.kcp4j.Time;
 import io.kcp4j.Delivery;
 import io.kcp4j.Kcp;
 import io.kcp4j.KcpCounter;
@@ -51,7 +52,7 @@ class Extension implements KcpExtension {
   private long answeredAtUs = Long.MIN_VALUE;
 
   /** When the confirmation of an answer has to leave. */
-  private long confirmAtUs = Kcp.NO_DEADLINE;
+  private long confirmAtUs = Time.NO_DEADLINE;
 
   /** Of a server: the id of the session; and its tokens, or null. */
   private final long sessionId;
@@ -245,10 +246,10 @@ class Extension implements KcpExtension {
 
   @Override
   public long deadlineUs() {
-    long offersUs = offers == null ? Kcp.NO_DEADLINE : offers.deadlineUs();
+    long offersUs = offers == null ? Time.NO_DEADLINE : offers.deadlineUs();
     return hasRoom
         ? Math.min(Math.min(confirmAtUs, offersUs), items.deadlineUs(state))
-        : Kcp.NO_DEADLINE;
+        : Time.NO_DEADLINE;
   }
 
   @Override
@@ -268,7 +269,7 @@ class Extension implements KcpExtension {
       itemsBytes += parameters.answerBytes();
       itemsBytes += offerItemsBytes();
     }
-    return itemsBytes == 0 && confirmAtUs == Kcp.NO_DEADLINE
+    return itemsBytes == 0 && confirmAtUs == Time.NO_DEADLINE
         ? 0
         : ExtensionMessage.HEADER_BYTES
             + ExtensionMessage.itemBytes(ExtensionMessage.TOKEN)
@@ -277,7 +278,7 @@ class Extension implements KcpExtension {
 
   /** The size of the items that are due, but for those of an answer. */
   private int itemsBytes(long nowUs) {
-    int parametersBytes = confirmAtUs == Kcp.NO_DEADLINE ? 0 : parameters.confirmationBytes();
+    int parametersBytes = confirmAtUs == Time.NO_DEADLINE ? 0 : parameters.confirmationBytes();
     return parametersBytes + items.bytes(state, nowUs);
   }
 
@@ -303,11 +304,11 @@ class Extension implements KcpExtension {
       writeOfferItems(out);
       answeredAtUs = nowUs;
     }
-    if (confirmAtUs != Kcp.NO_DEADLINE) {
+    if (confirmAtUs != Time.NO_DEADLINE) {
       parameters.writeConfirmation(out);
     }
     items.write(out, state, token(), peerToken, nowUs);
-    confirmAtUs = Kcp.NO_DEADLINE;
+    confirmAtUs = Time.NO_DEADLINE;
   }
 
   private int offerMessageBytes() {
@@ -442,7 +443,7 @@ class Extension implements KcpExtension {
       peerToken = answered;
       understood(State.ESTABLISHED, nowUs);
     }
-    if (state == State.ESTABLISHED && answered == peerToken && confirmAtUs == Kcp.NO_DEADLINE) {
+    if (state == State.ESTABLISHED && answered == peerToken && confirmAtUs == Time.NO_DEADLINE) {
       confirmAtUs = nowUs + confirmDelayUs();
     }
   }

@@ -1,6 +1,6 @@
 package io.kcp4j.session;
 
-import io.kcp4j.Kcp;
+import io.kcp4j.Time;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -107,10 +107,10 @@ final class FlushQueue {
   /**
    * Sets when the session has to be flushed at the latest.
    *
-   * @param deadlineUs the time, in microseconds; {@link Kcp#NO_DEADLINE} for never
+   * @param deadlineUs the time, in microseconds; {@link Time#NO_DEADLINE} for never
    */
   void deadline(Entry session, long deadlineUs) {
-    if (deadlineUs == Kcp.NO_DEADLINE) {
+    if (deadlineUs == Time.NO_DEADLINE) {
       deadlines.cancel(session);
     } else {
       deadlines.arm(session, deadlineUs);

@@ -1,7 +1,7 @@
 package io.kcp4j.session;
 
+import io.kcp4j.Time;
 import io.kcp4j.EndReason;
-import io.kcp4j.Kcp;
 import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpCounters;
@@ -215,7 +215,7 @@ final class KeepAlive extends TimerWheel.Timer {
       return;
     }
     long nextUs = Math.min(probeAtUs(), idleAtUs());
-    if (nextUs == Kcp.NO_DEADLINE) {
+    if (nextUs == Time.NO_DEADLINE) {
       schedule.wheel().cancel(this);
     } else {
       schedule.wheel().arm(this, nextUs);
@@ -225,7 +225,7 @@ final class KeepAlive extends TimerWheel.Timer {
   /** When the next probe is due or, after the last one, the end of the session. */
   private long probeAtUs() {
     if (config().keepAliveIntervalMs() == 0 || isProbePending || session.kcp().isPeerDone()) {
-      return Kcp.NO_DEADLINE;
+      return Time.NO_DEADLINE;
     }
     return unansweredProbes == 0
         ? Math.max(lastReceivedAtUs + us(config().keepAliveIntervalMs()), deferredUntilUs)
@@ -244,7 +244,7 @@ final class KeepAlive extends TimerWheel.Timer {
 
   private long idleAtUs() {
     return config().idleTimeoutMs() == 0
-        ? Kcp.NO_DEADLINE
+        ? Time.NO_DEADLINE
         : payloadMovedAtUs + us(config().idleTimeoutMs());
   }
 

@@ -1,5 +1,6 @@
 package io.kcp4j.session;
 
+import io.kcp4j.Time;
 import io.kcp4j.CloseReason;
 import io.kcp4j.Kcp;
 import io.kcp4j.KcpCounter;
@@ -36,7 +37,7 @@ final class Offers {
   private CloseReason refusal;
 
   /** When that counts, unless there is another answer before. */
-  private long refusedAtUs = Kcp.NO_DEADLINE;
+  private long refusedAtUs = Time.NO_DEADLINE;
 
   private boolean isRefused;
 
@@ -117,14 +118,14 @@ final class Offers {
     return isRefused ? refusal : null;
   }
 
-  /** When a refusal counts, or {@link Kcp#NO_DEADLINE}. */
+  /** When a refusal counts, or {@link Time#NO_DEADLINE}. */
   long deadlineUs() {
     return refusedAtUs;
   }
 
   private void forgetRefusal() {
     refusal = null;
-    refusedAtUs = Kcp.NO_DEADLINE;
+    refusedAtUs = Time.NO_DEADLINE;
   }
 
   /**

@@ -1,5 +1,6 @@
 package io.kcp4j.session;
 
+import io.kcp4j.Time;
 import io.kcp4j.Kcp;
 import io.kcp4j.session.ExtensionMessage.Echo;
 import io.netty.buffer.ByteBuf;
@@ -22,13 +23,13 @@ final class PathChallenges {
   // The challenge of the peer, and when the response has to leave.
 
   private long peerChallenge;
-  private long respondAtUs = Kcp.NO_DEADLINE;
+  private long respondAtUs = Time.NO_DEADLINE;
 
   // The challenge of a peer that may have moved. Anything that proves the peer alive answers it.
 
   private long moveChallenge;
   private int moveChallengesSent;
-  private long challengeMoveAtUs = Kcp.NO_DEADLINE;
+  private long challengeMoveAtUs = Time.NO_DEADLINE;
 
   // The challenge of a peer whose timestamps have jumped ahead: the clock of a host that was
   // suspended stands still. Another process that has got the peer's address does not know the
@@ -40,7 +41,7 @@ final class PathChallenges {
   /** The one that was sent last. */
   private long clockChallenge;
 
-  private long challengeClockAtUs = Kcp.NO_DEADLINE;
+  private long challengeClockAtUs = Time.NO_DEADLINE;
 
   /** The next one leaves no sooner. */
   private long restUntilUs = Long.MIN_VALUE;
@@ -71,7 +72,7 @@ final class PathChallenges {
 
   /** Something has been received whose sender knows the session: it has not moved. */
   void receivedAlive() {
-    challengeMoveAtUs = Kcp.NO_DEADLINE;
+    challengeMoveAtUs = Time.NO_DEADLINE;
   }
 
   /** The timestamps of the peer have jumped ahead. */
@@ -82,7 +83,7 @@ final class PathChallenges {
   }
 
   /**
-   * When a challenge or a response has to leave, or {@link Kcp#NO_DEADLINE}.
+   * When a challenge or a response has to leave, or {@link Time#NO_DEADLINE}.
    *
    * @param mayChallenge whether messages have room for challenges: those that have an answer of the
    *     extension do not
@@ -96,13 +97,13 @@ final class PathChallenges {
   /** The size of the items that {@link #write} writes. */
   int itemsBytes(boolean mayChallenge, long nowUs) {
     int challenges = 0;
-    if (mayChallenge && challengeClockAtUs != Kcp.NO_DEADLINE) {
+    if (mayChallenge && challengeClockAtUs != Time.NO_DEADLINE) {
       challenges++;
     }
     if (mayChallenge && challengeMoveAtUs <= nowUs) {
       challenges++;
     }
-    int responses = respondAtUs == Kcp.NO_DEADLINE ? 0 : 1;
+    int responses = respondAtUs == Time.NO_DEADLINE ? 0 : 1;
     return challenges * ExtensionMessage.itemBytes(ExtensionMessage.PATH_CHALLENGE)
         + responses * ExtensionMessage.itemBytes(ExtensionMessage.PATH_RESPONSE);
   }
@@ -118,18 +119,18 @@ final class PathChallenges {
       writeClockChallenge(out, token, peerToken, nowUs);
       writeMoveChallenge(out, nowUs);
     }
-    if (respondAtUs != Kcp.NO_DEADLINE) {
+    if (respondAtUs != Time.NO_DEADLINE) {
       ExtensionMessage.write(out, ExtensionMessage.PATH_RESPONSE, peerChallenge);
-      respondAtUs = Kcp.NO_DEADLINE;
+      respondAtUs = Time.NO_DEADLINE;
     }
   }
 
   private void writeClockChallenge(ByteBuf out, long token, long peerToken, long nowUs) {
-    if (challengeClockAtUs != Kcp.NO_DEADLINE) {
+    if (challengeClockAtUs != Time.NO_DEADLINE) {
       clockChallengesSent--; // Queries count upwards.
       clockChallenge = Echo.of(token, peerToken, clockChallengesSent).first();
       ExtensionMessage.write(out, ExtensionMessage.PATH_CHALLENGE, clockChallenge);
-      challengeClockAtUs = Kcp.NO_DEADLINE;
+      challengeClockAtUs = Time.NO_DEADLINE;
       restUntilUs = nowUs + CLOCK_INTERVAL_US;
     }
   }
@@ -139,7 +140,7 @@ final class PathChallenges {
       ExtensionMessage.write(out, ExtensionMessage.PATH_CHALLENGE, moveChallenge);
       moveChallengesSent++;
       challengeMoveAtUs =
-          moveChallengesSent < MOVE_CHALLENGES ? nowUs + kcp.probeTimeoutUs() : Kcp.NO_DEADLINE;
+          moveChallengesSent < MOVE_CHALLENGES ? nowUs + kcp.probeTimeoutUs() : Time.NO_DEADLINE;
     }
   }
 }

@@ -1,5 +1,6 @@
 package io.kcp4j.session;
 
+import io.kcp4j.Time;
 import io.kcp4j.EndReason;
 import io.kcp4j.Kcp;
 import io.kcp4j.Kcp.InputResult;
@@ -81,7 +82,7 @@ final class SessionDriver implements FlushQueue.Driver, StatelessResponder.Outpu
     // Not after a last acknowledgement, or a probe's answer.
     boolean isQuiescent = isQuiescent(session);
     if (isQuiescent) {
-      queue.deadline(session, Kcp.NO_DEADLINE);
+      queue.deadline(session, Time.NO_DEADLINE);
     }
     queue.onInput(session, !isQuiescent);
     return result;

@@ -1,5 +1,6 @@
 package io.kcp4j.session;
 
+import io.kcp4j.Time;
 import io.kcp4j.Kcp;
 import io.kcp4j.KcpCounter;
 import io.netty.buffer.ByteBuf;
@@ -110,9 +111,9 @@ final class SessionItems {
 
   // What is due
 
-  /** When an item has to leave, or {@link Kcp#NO_DEADLINE}. */
+  /** When an item has to leave, or {@link Time#NO_DEADLINE}. */
   long deadlineUs(Extension.State state) {
-    long deadlineUs = Kcp.NO_DEADLINE;
+    long deadlineUs = Time.NO_DEADLINE;
     if (challenges != null) {
       deadlineUs = challenges.deadlineUs(mayChallenge(state));
     }

@@ -1,5 +1,6 @@
 package io.kcp4j.session;
 
+import io.kcp4j.Time;
 import io.kcp4j.Kcp;
 import io.netty.buffer.ByteBuf;
 
@@ -12,7 +13,7 @@ import io.netty.buffer.ByteBuf;
 final class StatelessResetDetector {
 
   /** Not waiting. */
-  private static final long NEVER = Kcp.NO_DEADLINE;
+  private static final long NEVER = Time.NO_DEADLINE;
 
   /** What is on its way from a server that does know the session may arrive later than a token. */
   private static final int SRTT_SHARE = 4;

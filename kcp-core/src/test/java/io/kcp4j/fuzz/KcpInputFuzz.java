@@ -1,5 +1,6 @@
 package io.kcp4j.fuzz;
 
+import io.kcp4j.Time;
 import io.kcp4j.Delivery;
 import io.kcp4j.Kcp;
 import io.kcp4j.KcpTracer.Origin;
@@ -170,7 +171,7 @@ public final class KcpInputFuzz {
   }
 
   private void sleepUntilDeadline() {
-    if (kcp.nextDeadline() != Kcp.NO_DEADLINE) {
+    if (kcp.nextDeadline() != Time.NO_DEADLINE) {
       nowUs = Math.max(nowUs, kcp.nextDeadline());
       flush();
     }

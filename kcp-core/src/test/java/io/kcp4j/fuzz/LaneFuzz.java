@@ -1,5 +1,6 @@
 package io.kcp4j.fuzz;
 
+import io.kcp4j.Time;
 import io.kcp4j.DatagramOutput;
 import io.kcp4j.Delivery;
 import io.kcp4j.Kcp;
@@ -339,7 +340,7 @@ public final class LaneFuzz {
     }
 
     boolean isDone() {
-      return kcp.isDrained() && kcp.nextDeadline() == Kcp.NO_DEADLINE && sent.isEmpty();
+      return kcp.isDrained() && kcp.nextDeadline() == Time.NO_DEADLINE && sent.isEmpty();
     }
 
     void checkReceived() {

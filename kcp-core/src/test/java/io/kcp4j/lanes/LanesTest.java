@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.kcp4j.Kcp;
+import io.kcp4j.Time;
 import io.kcp4j.KcpCounter;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
@@ -163,7 +163,7 @@ class LanesTest {
     assertEquals(LanePair.DELAY_US, server.receivedAtUs.get(0));
     pair.run(100);
     assertTrue(client.kcp.isQuiescent());
-    assertEquals(Kcp.NO_DEADLINE, client.kcp.nextDeadline());
+    assertEquals(Time.NO_DEADLINE, client.kcp.nextDeadline());
     pair.assertNothingHeld();
   }
 

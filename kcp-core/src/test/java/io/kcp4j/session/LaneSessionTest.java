@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kcp4j.Time;
 import io.kcp4j.Delivery;
 import io.kcp4j.EndReason;
 import io.kcp4j.Kcp;
@@ -786,8 +787,8 @@ class LaneSessionTest {
     queue(client, 1, "a");
     client.flush();
     exchange(10);
-    assertEquals(Kcp.NO_DEADLINE, client.session.kcp().nextDeadline());
-    assertEquals(Kcp.NO_DEADLINE, server.session.kcp().nextDeadline());
+    assertEquals(Time.NO_DEADLINE, client.session.kcp().nextDeadline());
+    assertEquals(Time.NO_DEADLINE, server.session.kcp().nextDeadline());
     assertTrue(client.session.kcp().isQuiescent());
   }
 }

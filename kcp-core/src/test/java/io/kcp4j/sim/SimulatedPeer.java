@@ -2,6 +2,7 @@ package io.kcp4j.sim;
 
 import static io.kcp4j.sim.VirtualTime.US_PER_MS;
 
+import io.kcp4j.Time;
 import io.kcp4j.DatagramOutput;
 import io.kcp4j.Delivery;
 import io.kcp4j.Kcp;
@@ -228,7 +229,7 @@ public final class SimulatedPeer {
 
   private void arm() {
     wakeAt(user.nextTurnAtUs());
-    if (kcp.nextDeadline() != Kcp.NO_DEADLINE) {
+    if (kcp.nextDeadline() != Time.NO_DEADLINE) {
       wakeAt(kcp.nextDeadline() - clockOffsetUs);
     }
   }
@@ -474,7 +475,7 @@ public final class SimulatedPeer {
         && nowUs > Math.max(wire.lastPushInAtUs(), failedAtUs) + 2 * intervalUs()
         && nowUs > wire.lastNewOutAtUs() + RTT_PROBING_US) {
       // ACKs leave within an interval and, on a lossy path, once more within another.
-      Check.that(deadline == Kcp.NO_DEADLINE, "a deadline while there is nothing to do");
+      Check.that(deadline == Time.NO_DEADLINE, "a deadline while there is nothing to do");
     }
   }
 
@@ -513,7 +514,7 @@ public final class SimulatedPeer {
     if (!user.isReadByPeer()) {
       return "has sent " + user.bytesWritten() + " bytes, not all of which were read";
     }
-    if (kcp.nextDeadline() != Kcp.NO_DEADLINE) {
+    if (kcp.nextDeadline() != Time.NO_DEADLINE) {
       return "still has a deadline; " + stats;
     }
     return null;
@@ -554,7 +555,7 @@ public final class SimulatedPeer {
     Check.that(
         kcp.input(Unpooled.EMPTY_BUFFER, clockUs()) == InputResult.SESSION_ENDED,
         "closed, but took a datagram");
-    Check.that(kcp.nextDeadline() == Kcp.NO_DEADLINE, "closed, but has a deadline");
+    Check.that(kcp.nextDeadline() == Time.NO_DEADLINE, "closed, but has a deadline");
   }
 
   private void checkCounters(KcpCounters counters) {

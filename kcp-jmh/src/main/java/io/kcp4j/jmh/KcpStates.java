@@ -1,5 +1,6 @@
 package io.kcp4j.jmh;
 
+import io.kcp4j.Time;
 import io.kcp4j.Kcp;
 import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpContext;
@@ -41,7 +42,7 @@ final class KcpStates implements AutoCloseable {
     kcp.afterInput(0, slots);
     peer.close();
     KcpBenchmark.check(
-        kcp.isDrained() && kcp.nextDeadline() == Kcp.NO_DEADLINE, "the session is not idle");
+        kcp.isDrained() && kcp.nextDeadline() == Time.NO_DEADLINE, "the session is not idle");
     return kcp;
   }
 

@@ -7,7 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
-import io.kcp4j.Kcp;
+import io.kcp4j.Time;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpTracer;
 import io.kcp4j.session.TimerWheel;
@@ -51,7 +51,7 @@ class LoopTest {
       }
 
       for (KcpChannel session : sessions) {
-        await().until(() -> session.session().kcp().nextDeadline() == Kcp.NO_DEADLINE);
+        await().until(() -> session.session().kcp().nextDeadline() == Time.NO_DEADLINE);
       }
       // One timer is left, the keep-alive sweep of the socket.
       EventLoop loop = fixture.server().eventLoop();
