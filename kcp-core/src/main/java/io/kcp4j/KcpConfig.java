@@ -1,6 +1,5 @@
 package io.kcp4j;
 
-import io.kcp4j.congestion.CongestionControl;
 import java.util.Objects;
 
 /**
@@ -139,16 +138,6 @@ public final class KcpConfig {
     return receiveWindow;
   }
 
-  /** The window with which a session begins, below this limit; both in segments. */
-  static int initialWindow(int limit) {
-    return limit <= MAX_FIXED_WINDOW ? limit : INITIAL_WINDOW;
-  }
-
-  /** Whether nothing but the send window bounds what is in flight, and its limit is large. */
-  boolean isSendWindowTuned() {
-    return congestionControl == CongestionControl.NONE && sendWindow > MAX_FIXED_WINDOW;
-  }
-
   /**
    * The largest datagram, in bytes of UDP payload: {@value #MIN_MTU_BYTES} to {@value
    * #MAX_MTU_BYTES}, default {@value #DEFAULT_MTU_BYTES}. If the path drops larger ones than the
@@ -229,7 +218,8 @@ public final class KcpConfig {
   }
 
   /** How many segments may wait to be sent, however few may be in flight. */
-  int leastSendQueue() {
+  @Unstable
+  public int leastSendQueue() {
     return sendQueue == 0 ? Math.min(sendWindow, LEAST_SEND_QUEUE) : sendQueue;
   }
 
@@ -332,7 +322,8 @@ public final class KcpConfig {
   }
 
   /** The most fragments of a message that can be received: all of them must fit the window. */
-  int receivedFragments() {
+  @Unstable
+  public int receivedFragments() {
     return Math.min(maxFragments, receiveWindow);
   }
 
@@ -363,20 +354,6 @@ public final class KcpConfig {
               + " (expected: >= "
               + receivedFragments()
               + " as before)");
-    }
-  }
-
-  /**
-   * Checks whether an MTU leaves room for payload.
-   *
-   * @param overheadBytes what the layers below add to each datagram
-   * @throws IllegalArgumentException if it does not
-   */
-  static void checkOverhead(int mtuBytes, int overheadBytes) {
-    int least = overheadBytes + HEADER_BYTES + 1;
-    if (mtuBytes < least) {
-      throw new IllegalArgumentException(
-          "mtuBytes: " + mtuBytes + " (expected: >= " + least + " with the headers of all layers)");
     }
   }
 

@@ -60,11 +60,12 @@ public final class KcpCounters {
    * Makes counters of a session, which add everything to {@code total} as well. Counters that are
    * the endpoint's stay 0.
    */
-  KcpCounters(KcpCounters total) {
+  @Unstable
+  public KcpCounters(KcpCounters total) {
     this(total, null, USUAL_SIZE);
   }
 
-  private KcpCounters(KcpCounters total, List<KcpCounters> parts, int size) {
+  public KcpCounters(KcpCounters total, List<KcpCounters> parts, int size) {
     this.values = new long[size];
     this.total = total;
     this.parts = parts;
@@ -107,14 +108,15 @@ public final class KcpCounters {
   }
 
   /** Counts a datagram that was received, of so many bytes. For that thread, too. */
-  void addDatagramIn(int bytes) {
+  @Unstable
+  public void addDatagramIn(int bytes) {
     addDatagramIn(values, bytes);
     if (total != null) {
       addDatagramIn(total.values, bytes);
     }
   }
 
-  private static void addDatagramIn(long[] values, int bytes) {
+  public static void addDatagramIn(long[] values, int bytes) {
     values[KcpCounter.DATAGRAMS_IN.ordinal()]++;
     values[KcpCounter.BYTES_IN.ordinal()] += bytes;
   }

@@ -4,7 +4,7 @@ package io.kcp4j;
  * The four presets of kcptun, from the slowest to the fastest. A preset sets {@code noDelay}, the
  * interval and the fast retransmit threshold of a {@link KcpConfig}; settings made later override
  * it. kcptun's also have {@code nc=1}, no congestion control: {@link
- * io.kcp4j.congestion.CongestionControl#NONE} has to be set for that.
+ * io.kcp4j.CongestionControl#NONE} has to be set for that.
  *
  * <p>The least RTO applies with {@link LossDetection#FAST_RETRANSMIT}, and until the first round
  * trip is measured.

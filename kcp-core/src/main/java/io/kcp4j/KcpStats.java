@@ -1,8 +1,5 @@
 package io.kcp4j;
 
-import io.kcp4j.congestion.BbrState;
-import io.kcp4j.congestion.CongestionControl;
-
 /**
  * The state of a session at one moment.
  *
@@ -45,8 +42,8 @@ public record KcpStats(
    * @param pacingBytesPerSecond the rate at which it lets datagrams leave, or 0 for no limit
    * @param bandwidthBytesPerSecond the bandwidth of the path as it has measured it, in bytes of
    *     segments, or 0
-   * @param queueUs how long datagrams wait in the queue of the path, in microseconds, or 0 if it does
-   *     not measure that
+   * @param queueUs how long datagrams wait in the queue of the path, in microseconds, or 0 if it
+   *     does not measure that
    * @param isApplicationLimited whether the application has less to send than the path would take;
    *     always false without a congestion control
    */
@@ -60,7 +57,8 @@ public record KcpStats(
     /** Those of a session without congestion control. */
     public static final Congestion NONE = new Congestion("", 0, 0, 0, false);
 
-    static Congestion of(CongestionControl control, boolean isApplicationLimited) {
+    @Unstable
+    public static Congestion of(CongestionControl control, boolean isApplicationLimited) {
       return new Congestion(
           control.state(),
           control.pacingBytesPerSecond(),

@@ -150,7 +150,8 @@ public interface KcpTracer {
     }
 
     /** What counts the retransmissions of this cause. */
-    KcpCounter counter() {
+    @Unstable
+    public KcpCounter counter() {
       return counter;
     }
   }

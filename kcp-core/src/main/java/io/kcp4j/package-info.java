@@ -1,5 +1,5 @@
 /**
- * The ARQ: {@link io.kcp4j.Kcp} and its parts. A state machine without clock, thread or socket, on
- * one thread at a time. {@code src/docs/protocol.md} says what it does, clause by clause.
+ * What users of KCP sessions name: {@link io.kcp4j.KcpConfig} and its values, congestion controls,
+ * counters, tracers. {@code src/docs/protocol.md} says what sessions do, clause by clause.
  */
 package io.kcp4j;

@@ -1,12 +1,15 @@
 package io.kcp4j;
 
-import static io.kcp4j.DrivenKcp.bytes;
+import static io.kcp4j.internal.arq.DrivenKcp.bytes;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.kcp4j.congestion.CongestionControl;
+import io.kcp4j.internal.arq.DrivenKcp;
+import io.kcp4j.internal.arq.SentSegment;
+import io.kcp4j.internal.memory.MemoryBudget;
+import io.kcp4j.internal.wire.Time;
 import io.netty.buffer.AbstractByteBufAllocator;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;

@@ -11,6 +11,8 @@ import com.tngtech.archunit.thirdparty.org.objectweb.asm.ClassReader;
 import com.tngtech.archunit.thirdparty.org.objectweb.asm.ClassVisitor;
 import com.tngtech.archunit.thirdparty.org.objectweb.asm.MethodVisitor;
 import com.tngtech.archunit.thirdparty.org.objectweb.asm.Opcodes;
+import io.kcp4j.internal.memory.MemoryAccount;
+import io.kcp4j.internal.memory.MemoryBudget;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -91,7 +93,7 @@ public final class AllocationSites {
 
   private static void scan(JavaClass type, Set<String> sites) {
     String file = "/" + type.getName().replace('.', '/') + ".class";
-    String name = type.getName().substring("io.kcp4j.".length()).replaceAll("\\$.*", "");
+    String name = type.getName().replaceAll("^io\\.kcp4j\\.(internal\\.)?|\\$.*", "");
     try (InputStream in = AllocationSites.class.getResourceAsStream(file)) {
       new ClassReader(in).accept(new Scanner(name, sites), ClassReader.SKIP_FRAMES);
     } catch (IOException e) {

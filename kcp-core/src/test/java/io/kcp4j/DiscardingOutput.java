@@ -1,5 +1,6 @@
 package io.kcp4j;
 
+import io.kcp4j.internal.wire.DatagramOutput;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 

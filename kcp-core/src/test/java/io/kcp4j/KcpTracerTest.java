@@ -1,12 +1,13 @@
 package io.kcp4j;
 
-import static io.kcp4j.DrivenKcp.counting;
+import static io.kcp4j.internal.arq.DrivenKcp.counting;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kcp4j.KcpTracer.LossCause;
 import io.kcp4j.KcpTracer.Origin;
-import io.kcp4j.congestion.CongestionControl;
+import io.kcp4j.internal.arq.DrivenKcp;
+import io.kcp4j.internal.wire.Segment;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;

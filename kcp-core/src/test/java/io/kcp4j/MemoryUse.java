@@ -1,5 +1,8 @@
 package io.kcp4j;
 
+import io.kcp4j.internal.memory.MemoryAccount;
+import io.kcp4j.internal.memory.MemoryLimit;
+
 /** What tests of other packages ask about memory limits, and hold of them. */
 public final class MemoryUse {
 

@@ -3,6 +3,10 @@ package io.kcp4j;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 
+import io.kcp4j.internal.arq.DrivenKcp;
+import io.kcp4j.internal.arq.Kcp;
+import io.kcp4j.internal.arq.KcpContext;
+import io.kcp4j.internal.memory.MemoryBudget;
 import io.netty.buffer.UnpooledByteBufAllocator;
 import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.Test;

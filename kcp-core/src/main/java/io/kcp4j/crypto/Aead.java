@@ -1,5 +1,6 @@
 package io.kcp4j.crypto;
 
+import io.kcp4j.internal.crypto.PacketCipher;
 import java.nio.ByteBuffer;
 
 /**

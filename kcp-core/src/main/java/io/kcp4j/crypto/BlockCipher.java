@@ -1,5 +1,8 @@
 package io.kcp4j.crypto;
 
+import io.kcp4j.internal.crypto.CipherLibrary;
+import io.kcp4j.internal.crypto.PacketCipher;
+
 /**
  * A custom block cipher for {@link PacketKey#ofBlockCipher}, which runs it in CFB mode and
  * therefore needs only encryption. An instance may have state and is used by one thread; {@link

@@ -1,5 +1,6 @@
 package io.kcp4j.crypto;
 
+import io.kcp4j.Unstable;
 import java.util.Arrays;
 import java.util.stream.Collectors;
 
@@ -79,12 +80,14 @@ public enum CipherAlgorithm {
   }
 
   /** Bytes before the payload: 20 with a checksum, 12 for an AEAD, 0 without a crypto layer. */
-  int headroom() {
+  @Unstable
+  public int headroom() {
     return layout.headroom;
   }
 
   /** Bytes behind the payload: 16 for an AEAD, else 0. */
-  int tailroom() {
+  @Unstable
+  public int tailroom() {
     return layout.tailroom;
   }
 

@@ -1,6 +1,7 @@
 package io.kcp4j.crypto;
 
 import io.kcp4j.Unstable;
+import io.kcp4j.internal.crypto.PacketCipher;
 import java.util.ArrayList;
 import java.util.List;
 

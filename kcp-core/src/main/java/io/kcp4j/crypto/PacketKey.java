@@ -1,7 +1,16 @@
 package io.kcp4j.crypto;
 
 import io.kcp4j.Unstable;
-import io.kcp4j.crypto.PacketCipher.KeyCipher;
+import io.kcp4j.internal.crypto.AeadCipher;
+import io.kcp4j.internal.crypto.Cfb;
+import io.kcp4j.internal.crypto.ChecksumCipher;
+import io.kcp4j.internal.crypto.CipherLibrary;
+import io.kcp4j.internal.crypto.JceLibrary;
+import io.kcp4j.internal.crypto.KeyMaterial;
+import io.kcp4j.internal.crypto.PacketCipher;
+import io.kcp4j.internal.crypto.PacketCipher.KeyCipher;
+import io.kcp4j.internal.crypto.Salsa20Kernel;
+import io.kcp4j.internal.crypto.StreamCipher;
 import java.nio.charset.StandardCharsets;
 import java.security.Provider;
 import java.util.Arrays;
@@ -278,12 +287,14 @@ public final class PacketKey implements Destroyable {
   }
 
   /** Counts packets sealed. */
-  void addSeals(int packets) {
+  @Unstable
+  public void addSeals(int packets) {
     uses.seals.getAndAdd(packets);
   }
 
   /** Counts packets opened. */
-  void addOpens(int packets) {
+  @Unstable
+  public void addOpens(int packets) {
     uses.opens.getAndAdd(packets);
   }
 
@@ -292,7 +303,8 @@ public final class PacketKey implements Destroyable {
    *
    * @throws IllegalStateException if the key has been destroyed
    */
-  KeyCipher newCipher() {
+  @Unstable
+  public KeyCipher newCipher() {
     byte[] bytes = material.getEncoded();
     try {
       return ciphers.apply(bytes, provider);

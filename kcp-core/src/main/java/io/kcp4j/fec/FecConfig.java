@@ -1,5 +1,7 @@
 package io.kcp4j.fec;
 
+import io.kcp4j.internal.fec.FecPacket;
+
 /**
  * The settings of forward error correction of a session. Immutable; many sessions can share one.
  * {@link #of} and {@link #adaptive} are complete settings; {@link #toBuilder} changes the rest.

@@ -1,5 +1,5 @@
 /**
- * Forward error correction as in kcp-go: parity packets from which a receiver recovers lost packets
- * without waiting for a retransmission. Independent of the ARQ.
+ * The settings of forward error correction: parity packets as in kcp-go, from which a receiver
+ * recovers lost packets without waiting for a retransmission.
  */
 package io.kcp4j.fec;

@@ -1,5 +1,6 @@
 package io.kcp4j.lanes;
 
+import io.kcp4j.Unstable;
 import java.util.Objects;
 
 /**
@@ -55,7 +56,8 @@ public record LaneConfig(LaneKind kind, int priority, int weight) {
     return new LaneConfig(kind, priority, weight);
   }
 
-  static int checkRange(String name, int value, int min, int max) {
+  @Unstable
+  public static int checkRange(String name, int value, int min, int max) {
     if (value < min || value > max) {
       throw new IllegalArgumentException(
           name + ": " + value + " (expected: " + min + " to " + max + ")");

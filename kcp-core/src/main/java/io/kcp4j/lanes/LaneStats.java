@@ -1,5 +1,7 @@
 package io.kcp4j.lanes;
 
+import io.kcp4j.internal.lanes.Lane;
+
 /**
  * What one side has sent and received on a lane, and what waits: see {@link Lane#stats}.
  *

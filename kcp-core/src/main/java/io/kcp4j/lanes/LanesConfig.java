@@ -1,5 +1,7 @@
 package io.kcp4j.lanes;
 
+import io.kcp4j.Unstable;
+import io.kcp4j.internal.lanes.Lane;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Objects;
@@ -131,22 +133,26 @@ public final class LanesConfig {
   // Credit: protocol.md 15.4
 
   /** The part of the budget that belongs to each lane, in bytes. */
-  static int laneBytes(int maxLanes, int budgetBytes) {
+  @Unstable
+  public static int laneBytes(int maxLanes, int budgetBytes) {
     return budgetBytes / 2 / maxLanes;
   }
 
   /** The part of the budget that the lanes share, in bytes. */
-  static int poolBytes(int budgetBytes) {
+  @Unstable
+  public static int poolBytes(int budgetBytes) {
     return budgetBytes / 2;
   }
 
   /** The largest message with this budget, in bytes. */
-  static int maxMessageBytes(int budgetBytes) {
+  @Unstable
+  public static int maxMessageBytes(int budgetBytes) {
     return budgetBytes / 8 - MESSAGE_OVERHEAD_BYTES;
   }
 
   /** Whether a peer may have these limits. */
-  static boolean isPossible(int maxLanes, int budgetBytes) {
+  @Unstable
+  public static boolean isPossible(int maxLanes, int budgetBytes) {
     return maxLanes > 0
         && maxLanes <= MAX_LANES
         && budgetBytes <= MAX_BUDGET_BYTES

@@ -1,9 +1,9 @@
 package io.kcp4j.trace;
 
 import io.kcp4j.EndReason;
-import io.kcp4j.KcpTracer.Origin;
 import io.kcp4j.KcpTracer;
 import io.kcp4j.KcpTracer.LossCause;
+import io.kcp4j.KcpTracer.Origin;
 import java.util.Locale;
 import java.util.Objects;
 

@@ -8,6 +8,9 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kcp4j.internal.crypto.PacketCipher;
+import io.kcp4j.internal.crypto.StreamCipher;
+import io.kcp4j.internal.crypto.TestPackets;
 import java.security.Provider;
 import java.security.Security;
 import java.util.Arrays;

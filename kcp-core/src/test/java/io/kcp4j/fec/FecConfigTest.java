@@ -5,8 +5,10 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.kcp4j.MemoryAccount;
-import io.kcp4j.MemoryBudget;
+import io.kcp4j.internal.fec.FecContext;
+import io.kcp4j.internal.fec.FecEncoder;
+import io.kcp4j.internal.memory.MemoryAccount;
+import io.kcp4j.internal.memory.MemoryBudget;
 import org.junit.jupiter.api.Test;
 
 /** {@link FecConfig}: its defaults and limits. */

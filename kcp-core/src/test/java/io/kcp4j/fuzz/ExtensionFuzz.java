@@ -1,16 +1,16 @@
 package io.kcp4j.fuzz;
 
-import io.kcp4j.DatagramOutput;
 import io.kcp4j.EndReason;
-import io.kcp4j.Kcp;
 import io.kcp4j.KcpConfig;
-import io.kcp4j.KcpContext;
-import io.kcp4j.Segment;
-import io.kcp4j.session.Session;
-import io.kcp4j.session.SessionTable;
-import io.kcp4j.session.SessionTable.ResetTokens;
-import io.kcp4j.session.TestDriver;
-import io.kcp4j.session.TimerWheel;
+import io.kcp4j.internal.arq.Kcp;
+import io.kcp4j.internal.arq.KcpContext;
+import io.kcp4j.internal.session.Session;
+import io.kcp4j.internal.session.SessionTable;
+import io.kcp4j.internal.session.SessionTable.ResetTokens;
+import io.kcp4j.internal.session.TestDriver;
+import io.kcp4j.internal.session.TimerWheel;
+import io.kcp4j.internal.wire.DatagramOutput;
+import io.kcp4j.internal.wire.Segment;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.buffer.UnpooledByteBufAllocator;

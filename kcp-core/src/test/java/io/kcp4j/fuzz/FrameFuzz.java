@@ -1,7 +1,7 @@
 package io.kcp4j.fuzz;
 
-import io.kcp4j.MemoryBudget;
-import io.kcp4j.lanes.Lane;
+import io.kcp4j.internal.lanes.Lane;
+import io.kcp4j.internal.memory.MemoryBudget;
 import io.kcp4j.lanes.LaneConfig;
 import io.kcp4j.lanes.LaneKind;
 import io.kcp4j.lanes.LanesConfig;

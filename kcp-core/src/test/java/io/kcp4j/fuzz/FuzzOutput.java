@@ -1,7 +1,7 @@
 package io.kcp4j.fuzz;
 
-import io.kcp4j.DatagramOutput;
-import io.kcp4j.Segment;
+import io.kcp4j.internal.wire.DatagramOutput;
+import io.kcp4j.internal.wire.Segment;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 

@@ -1,6 +1,6 @@
 package io.kcp4j.fuzz;
 
-import io.kcp4j.Segment;
+import io.kcp4j.internal.wire.Segment;
 import io.netty.buffer.ByteBuf;
 
 /** Makes segments, some of which are near those that a session expects. */

@@ -36,11 +36,11 @@ final class Fuzzer {
   private static final List<String> NOT_INSTRUMENTED =
       List.of(
           "io.kcp4j.fuzz.**",
-          "io.kcp4j.fec.BitPlane*",
-          "io.kcp4j.fec.PeerRatio$RatioSearch",
-          "io.kcp4j.fec.ReedSolomon*",
-          "io.kcp4j.lanes.FrameInspector",
-          "io.kcp4j.lanes.LaneInspector");
+          "io.kcp4j.internal.fec.BitPlane*",
+          "io.kcp4j.internal.fec.PeerRatio$RatioSearch",
+          "io.kcp4j.internal.fec.ReedSolomon*",
+          "io.kcp4j.internal.lanes.FrameInspector",
+          "io.kcp4j.internal.lanes.LaneInspector");
 
   private static final Duration START_LIMIT = Duration.ofMinutes(2);
   private static final Duration RUN_LIMIT = Duration.ofMillis(2);

@@ -1,17 +1,17 @@
 package io.kcp4j.fuzz;
 
-import io.kcp4j.Time;
+import io.kcp4j.CongestionControl;
 import io.kcp4j.Delivery;
-import io.kcp4j.Kcp;
-import io.kcp4j.KcpTracer.Origin;
 import io.kcp4j.KcpConfig;
-import io.kcp4j.KcpContext;
 import io.kcp4j.KcpCounters;
 import io.kcp4j.KcpMode;
-import io.kcp4j.KcpStarts;
-import io.kcp4j.MemoryBudget;
-import io.kcp4j.Segment;
-import io.kcp4j.congestion.CongestionControl;
+import io.kcp4j.KcpTracer.Origin;
+import io.kcp4j.internal.arq.Kcp;
+import io.kcp4j.internal.arq.KcpContext;
+import io.kcp4j.internal.arq.KcpStarts;
+import io.kcp4j.internal.memory.MemoryBudget;
+import io.kcp4j.internal.wire.Segment;
+import io.kcp4j.internal.wire.Time;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.buffer.UnpooledByteBufAllocator;

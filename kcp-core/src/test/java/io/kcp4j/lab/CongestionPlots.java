@@ -1,7 +1,7 @@
 package io.kcp4j.lab;
 
+import io.kcp4j.CongestionControl;
 import io.kcp4j.KcpConfig;
-import io.kcp4j.congestion.CongestionControl;
 import io.kcp4j.fec.FecConfig;
 import io.kcp4j.lab.CongestionRun.Start;
 import io.kcp4j.lab.LineChart.Axis;

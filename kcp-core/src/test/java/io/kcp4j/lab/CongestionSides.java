@@ -1,7 +1,7 @@
 package io.kcp4j.lab;
 
+import io.kcp4j.CongestionControl;
 import io.kcp4j.KcpConfig;
-import io.kcp4j.congestion.CongestionControl;
 import io.kcp4j.fec.FecConfig;
 import java.util.LinkedHashMap;
 import java.util.Map;

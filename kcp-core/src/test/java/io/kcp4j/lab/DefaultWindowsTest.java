@@ -3,8 +3,8 @@ package io.kcp4j.lab;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kcp4j.CongestionControl;
 import io.kcp4j.KcpConfig;
-import io.kcp4j.congestion.CongestionControl;
 import io.kcp4j.fec.FecConfig;
 import java.util.List;
 import org.junit.jupiter.params.ParameterizedTest;

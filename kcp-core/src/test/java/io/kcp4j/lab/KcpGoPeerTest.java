@@ -2,7 +2,7 @@ package io.kcp4j.lab;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import io.kcp4j.Segment;
+import io.kcp4j.internal.wire.Segment;
 import io.kcp4j.sim.VirtualTime;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;

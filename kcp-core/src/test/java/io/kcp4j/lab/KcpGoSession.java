@@ -1,11 +1,11 @@
 package io.kcp4j.lab;
 
-import static io.kcp4j.Segment.HEADER_BYTES;
+import static io.kcp4j.internal.wire.Segment.HEADER_BYTES;
 
-import io.kcp4j.KcpTracer.Origin;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpCounters;
-import io.kcp4j.Segment;
+import io.kcp4j.KcpTracer.Origin;
+import io.kcp4j.internal.wire.Segment;
 import io.kcp4j.sim.VirtualTime;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;

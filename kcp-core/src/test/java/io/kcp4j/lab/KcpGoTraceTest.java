@@ -6,10 +6,10 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertLinesMatch;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.kcp4j.KcpTracer.Origin;
 import io.kcp4j.KcpCounters;
-import io.kcp4j.Segment;
-import io.kcp4j.fec.KcpGoFecDecoder;
+import io.kcp4j.KcpTracer.Origin;
+import io.kcp4j.internal.fec.KcpGoFecDecoder;
+import io.kcp4j.internal.wire.Segment;
 import io.kcp4j.sim.VirtualTime;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;

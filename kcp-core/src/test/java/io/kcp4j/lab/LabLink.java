@@ -1,6 +1,6 @@
 package io.kcp4j.lab;
 
-import io.kcp4j.DatagramOutput;
+import io.kcp4j.internal.wire.DatagramOutput;
 import io.kcp4j.sim.VirtualTime;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;

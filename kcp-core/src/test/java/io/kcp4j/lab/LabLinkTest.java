@@ -3,7 +3,7 @@ package io.kcp4j.lab;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.kcp4j.Segment;
+import io.kcp4j.internal.wire.Segment;
 import io.kcp4j.sim.VirtualTime;
 import io.netty.buffer.ByteBuf;
 import java.util.ArrayList;

@@ -2,7 +2,7 @@ package io.kcp4j.lab;
 
 import io.kcp4j.KcpConfig;
 import io.kcp4j.fec.FecConfig;
-import io.kcp4j.fec.KcpGoFecDecoder;
+import io.kcp4j.internal.fec.KcpGoFecDecoder;
 import io.kcp4j.sim.VirtualTime;
 import java.util.SplittableRandom;
 

@@ -3,8 +3,8 @@ package io.kcp4j.lab;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kcp4j.CongestionControl;
 import io.kcp4j.KcpConfig;
-import io.kcp4j.congestion.CongestionControl;
 import io.kcp4j.fec.FecConfig;
 import io.kcp4j.sim.Payload;
 import io.kcp4j.sim.VirtualTime;

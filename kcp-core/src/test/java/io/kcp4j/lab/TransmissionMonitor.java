@@ -1,7 +1,7 @@
 package io.kcp4j.lab;
 
-import io.kcp4j.Segment;
-import io.kcp4j.fec.FecPacket;
+import io.kcp4j.internal.fec.FecPacket;
+import io.kcp4j.internal.wire.Segment;
 import io.netty.buffer.ByteBuf;
 import java.util.Arrays;
 import java.util.HashMap;

@@ -2,8 +2,8 @@ package io.kcp4j.lab;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import io.kcp4j.Segment;
-import io.kcp4j.fec.FecPacket;
+import io.kcp4j.internal.fec.FecPacket;
+import io.kcp4j.internal.wire.Segment;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import org.junit.jupiter.api.Test;

@@ -1,8 +1,8 @@
 package io.kcp4j.sim;
 
 import io.kcp4j.Delivery;
-import io.kcp4j.Kcp.InputResult;
-import io.kcp4j.Segment;
+import io.kcp4j.internal.arq.Kcp.InputResult;
+import io.kcp4j.internal.wire.Segment;
 import io.netty.buffer.ByteBuf;
 import java.util.ArrayList;
 import java.util.List;

@@ -1,11 +1,11 @@
 package io.kcp4j.sim;
 
-import io.kcp4j.lanes.Lane;
+import io.kcp4j.internal.lanes.Lane;
+import io.kcp4j.internal.lanes.Lanes;
+import io.kcp4j.internal.lanes.OutboundMessage;
 import io.kcp4j.lanes.LaneConfig;
 import io.kcp4j.lanes.LaneKind;
-import io.kcp4j.lanes.Lanes;
 import io.kcp4j.lanes.LanesConfig;
-import io.kcp4j.lanes.OutboundMessage;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import java.util.ArrayList;

@@ -2,7 +2,7 @@ package io.kcp4j.sim;
 
 import static io.kcp4j.sim.VirtualTime.US_PER_MS;
 
-import io.kcp4j.lanes.Lanes;
+import io.kcp4j.internal.lanes.Lanes;
 import io.netty.buffer.ByteBufAllocator;
 import java.util.SplittableRandom;
 

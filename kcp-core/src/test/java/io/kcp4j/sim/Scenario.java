@@ -1,10 +1,10 @@
 package io.kcp4j.sim;
 
+import io.kcp4j.CongestionControl;
 import io.kcp4j.Delivery;
 import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpMode;
 import io.kcp4j.LossDetection;
-import io.kcp4j.congestion.CongestionControl;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;

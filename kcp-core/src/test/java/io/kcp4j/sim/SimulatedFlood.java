@@ -2,8 +2,8 @@ package io.kcp4j.sim;
 
 import io.kcp4j.EndReason;
 import io.kcp4j.KcpConfig;
-import io.kcp4j.Segment;
-import io.kcp4j.fec.FecPacket;
+import io.kcp4j.internal.fec.FecPacket;
+import io.kcp4j.internal.wire.Segment;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import java.net.InetAddress;

@@ -2,7 +2,7 @@ package io.kcp4j.sim;
 
 import static io.kcp4j.sim.VirtualTime.US_PER_MS;
 
-import io.kcp4j.Segment;
+import io.kcp4j.internal.wire.Segment;
 import java.util.Arrays;
 import java.util.SplittableRandom;
 import java.util.function.Consumer;

@@ -3,7 +3,7 @@ package io.kcp4j.sim;
 import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpCounters;
-import io.kcp4j.Segment;
+import io.kcp4j.internal.wire.Segment;
 import java.util.SplittableRandom;
 import java.util.function.Consumer;
 import java.util.zip.CRC32C;

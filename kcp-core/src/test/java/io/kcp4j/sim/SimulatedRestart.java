@@ -1,6 +1,6 @@
 package io.kcp4j.sim;
 
-import io.kcp4j.session.Session;
+import io.kcp4j.internal.session.Session;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;

@@ -3,7 +3,7 @@ package io.kcp4j.sim;
 import static io.kcp4j.sim.VirtualTime.US_PER_MS;
 
 import io.kcp4j.Delivery;
-import io.kcp4j.Kcp;
+import io.kcp4j.internal.arq.Kcp;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import java.util.ArrayDeque;

@@ -3,13 +3,13 @@ package io.kcp4j.sim;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kcp4j.CongestionControl;
 import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpMode;
 import io.kcp4j.KcpStats;
 import io.kcp4j.LossDetection;
-import io.kcp4j.Segment;
-import io.kcp4j.congestion.CongestionControl;
+import io.kcp4j.internal.wire.Segment;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import java.io.IOException;

@@ -2,7 +2,7 @@ package io.kcp4j.sim;
 
 import io.kcp4j.Delivery;
 import io.kcp4j.KcpConfig;
-import io.kcp4j.Segment;
+import io.kcp4j.internal.wire.Segment;
 import io.netty.buffer.ByteBuf;
 import java.util.HashSet;
 import java.util.Set;

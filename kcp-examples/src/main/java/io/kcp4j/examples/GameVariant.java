@@ -1,9 +1,9 @@
 package io.kcp4j.examples;
 
+import io.kcp4j.CongestionControl;
 import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpMode;
 import io.kcp4j.LossDetection;
-import io.kcp4j.congestion.CongestionControl;
 import io.kcp4j.fec.FecConfig;
 
 /** The settings that the demo compares. */

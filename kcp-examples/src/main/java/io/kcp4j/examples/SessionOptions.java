@@ -1,16 +1,16 @@
 package io.kcp4j.examples;
 
+import io.kcp4j.CongestionControl;
 import io.kcp4j.Delivery;
 import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpMode;
 import io.kcp4j.LossDetection;
-import io.kcp4j.Segment;
 import io.kcp4j.command.TransportChoice;
-import io.kcp4j.congestion.CongestionControl;
 import io.kcp4j.crypto.CipherAlgorithm;
 import io.kcp4j.crypto.KeyRing;
 import io.kcp4j.crypto.PacketKey;
 import io.kcp4j.fec.FecConfig;
+import io.kcp4j.internal.wire.Segment;
 import io.kcp4j.lanes.LanesConfig;
 import java.nio.file.Path;
 import java.util.Locale;

@@ -9,7 +9,9 @@ import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
-/** A class has one mechanism, and one mechanism rarely needs more lines than this. */
+/**
+ * A class has one mechanism, and one mechanism rarely needs more lines than this, without imports.
+ */
 class ClassLengthTest {
 
   private static final int MAX_LINES = 450;
@@ -28,7 +30,8 @@ class ClassLengthTest {
   void onlyNamedClassesAreLongerThan450Lines() {
     List<String> found = new ArrayList<>();
     for (Path file : mainSources()) {
-      int lines = SourceFiles.lines(file).size();
+      long lines =
+          SourceFiles.lines(file).stream().filter(line -> !line.startsWith("import ")).count();
       boolean isLonger = lines > MAX_LINES;
       if (isLonger != LONGER.containsKey(className(file))) {
         found.add(file + ": " + lines + " lines");

@@ -1,9 +1,9 @@
 package io.kcp4j.jmh;
 
 import io.kcp4j.Delivery;
-import io.kcp4j.Kcp;
 import io.kcp4j.KcpConfig;
-import io.kcp4j.Segment;
+import io.kcp4j.internal.arq.Kcp;
+import io.kcp4j.internal.wire.Segment;
 import io.netty.buffer.ByteBuf;
 import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.Level;

@@ -1,9 +1,9 @@
 package io.kcp4j.jmh;
 
+import io.kcp4j.CongestionControl;
 import io.kcp4j.Delivery;
 import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpMode;
-import io.kcp4j.congestion.CongestionControl;
 import io.kcp4j.lanes.LanesConfig;
 import io.kcp4j.netty.KcpChannel;
 import io.kcp4j.netty.KcpChannelOption;

@@ -1,13 +1,13 @@
 package io.kcp4j.jmh;
 
 import io.kcp4j.Delivery;
-import io.kcp4j.Kcp;
 import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpCounter;
-import io.kcp4j.lanes.Lane;
-import io.kcp4j.lanes.Lanes;
+import io.kcp4j.internal.arq.Kcp;
+import io.kcp4j.internal.lanes.Lane;
+import io.kcp4j.internal.lanes.Lanes;
+import io.kcp4j.internal.lanes.OutboundMessage;
 import io.kcp4j.lanes.LanesConfig;
-import io.kcp4j.lanes.OutboundMessage;
 import io.netty.buffer.ByteBuf;
 import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.OperationsPerInvocation;

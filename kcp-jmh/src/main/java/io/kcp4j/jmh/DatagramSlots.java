@@ -1,7 +1,7 @@
 package io.kcp4j.jmh;
 
-import io.kcp4j.DatagramOutput;
-import io.kcp4j.Kcp;
+import io.kcp4j.internal.arq.Kcp;
+import io.kcp4j.internal.wire.DatagramOutput;
 import io.netty.buffer.ByteBuf;
 
 /**

@@ -1,8 +1,8 @@
 package io.kcp4j.jmh;
 
-import io.kcp4j.Kcp;
 import io.kcp4j.KcpConfig;
-import io.kcp4j.KcpContext;
+import io.kcp4j.internal.arq.Kcp;
+import io.kcp4j.internal.arq.KcpContext;
 import io.kcp4j.netty.KcpServerChannel;
 import io.netty.bootstrap.ServerBootstrap;
 import io.netty.buffer.ByteBufUtil;

@@ -1,12 +1,12 @@
 package io.kcp4j.jmh;
 
-import io.kcp4j.MemoryAccount;
-import io.kcp4j.MemoryBudget;
 import io.kcp4j.fec.FecConfig;
-import io.kcp4j.fec.FecContext;
-import io.kcp4j.fec.FecDecoder;
-import io.kcp4j.fec.FecEncoder;
-import io.kcp4j.fec.FecPacket;
+import io.kcp4j.internal.fec.FecContext;
+import io.kcp4j.internal.fec.FecDecoder;
+import io.kcp4j.internal.fec.FecEncoder;
+import io.kcp4j.internal.fec.FecPacket;
+import io.kcp4j.internal.memory.MemoryAccount;
+import io.kcp4j.internal.memory.MemoryBudget;
 import io.netty.buffer.ByteBuf;
 import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.OperationsPerInvocation;

@@ -1,13 +1,13 @@
 package io.kcp4j.jmh;
 
-import io.kcp4j.Kcp;
+import io.kcp4j.CongestionControl;
 import io.kcp4j.KcpConfig;
-import io.kcp4j.KcpContext;
 import io.kcp4j.KcpCounters;
-import io.kcp4j.MemoryBudget;
-import io.kcp4j.MemoryLimit;
-import io.kcp4j.Segment;
-import io.kcp4j.congestion.CongestionControl;
+import io.kcp4j.internal.arq.Kcp;
+import io.kcp4j.internal.arq.KcpContext;
+import io.kcp4j.internal.memory.MemoryBudget;
+import io.kcp4j.internal.memory.MemoryLimit;
+import io.kcp4j.internal.wire.Segment;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.PooledByteBufAllocator;
 import java.util.concurrent.TimeUnit;

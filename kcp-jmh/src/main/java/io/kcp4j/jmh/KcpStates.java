@@ -1,10 +1,10 @@
 package io.kcp4j.jmh;
 
-import io.kcp4j.Time;
-import io.kcp4j.Kcp;
+import io.kcp4j.CongestionControl;
 import io.kcp4j.KcpConfig;
-import io.kcp4j.KcpContext;
-import io.kcp4j.congestion.CongestionControl;
+import io.kcp4j.internal.arq.Kcp;
+import io.kcp4j.internal.arq.KcpContext;
+import io.kcp4j.internal.wire.Time;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.PooledByteBufAllocator;
 import java.util.ArrayList;

@@ -2,9 +2,9 @@ package io.kcp4j.jmh;
 
 import io.kcp4j.crypto.CipherAlgorithm;
 import io.kcp4j.crypto.KeyRing;
-import io.kcp4j.crypto.PacketBatch;
-import io.kcp4j.crypto.PacketCipher;
 import io.kcp4j.crypto.PacketKey;
+import io.kcp4j.internal.crypto.PacketBatch;
+import io.kcp4j.internal.crypto.PacketCipher;
 import io.netty.buffer.ByteBuf;
 import java.security.Provider;
 import java.util.Arrays;
@@ -23,7 +23,7 @@ import org.openjdk.jmh.annotations.TearDown;
  *
  * <p>The benchmarks of kcp-go to compare {@link #seal1400} with are BenchmarkCFB_AES_128_CRC32 and
  * similar ones, which generate no nonce. The ciphers alone are in {@link
- * io.kcp4j.crypto.StreamCipherBenchmark}.
+ * io.kcp4j.internal.crypto.StreamCipherBenchmark}.
  *
  * <p>The system property {@value #PROVIDER} names the class of a JCE provider to compute with; the
  * algorithms that it lacks fail.

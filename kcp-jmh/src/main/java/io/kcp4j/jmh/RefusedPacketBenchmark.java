@@ -2,9 +2,9 @@ package io.kcp4j.jmh;
 
 import io.kcp4j.crypto.CipherAlgorithm;
 import io.kcp4j.crypto.KeyRing;
-import io.kcp4j.crypto.PacketBatch;
-import io.kcp4j.crypto.PacketCipher;
 import io.kcp4j.crypto.PacketKey;
+import io.kcp4j.internal.crypto.PacketBatch;
+import io.kcp4j.internal.crypto.PacketCipher;
 import io.netty.buffer.ByteBuf;
 import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.Param;

@@ -1,8 +1,8 @@
 package io.kcp4j.jmh;
 
-import io.kcp4j.Kcp;
 import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpCounter;
+import io.kcp4j.internal.arq.Kcp;
 import io.netty.buffer.ByteBuf;
 import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.OperationsPerInvocation;

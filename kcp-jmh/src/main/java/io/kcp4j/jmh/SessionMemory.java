@@ -1,8 +1,8 @@
 package io.kcp4j.jmh;
 
-import io.kcp4j.Kcp;
-import io.kcp4j.session.SessionTable;
-import io.kcp4j.session.TestDriver;
+import io.kcp4j.internal.arq.Kcp;
+import io.kcp4j.internal.session.SessionTable;
+import io.kcp4j.internal.session.TestDriver;
 import io.netty.buffer.ByteBufAllocator;
 import java.util.Locale;
 import java.util.function.Function;

@@ -1,12 +1,12 @@
 package io.kcp4j.jmh;
 
-import io.kcp4j.Kcp;
 import io.kcp4j.KcpConfig;
-import io.kcp4j.KcpContext;
-import io.kcp4j.Segment;
-import io.kcp4j.session.Session;
-import io.kcp4j.session.SessionTable;
-import io.kcp4j.session.TestDriver;
+import io.kcp4j.internal.arq.Kcp;
+import io.kcp4j.internal.arq.KcpContext;
+import io.kcp4j.internal.session.Session;
+import io.kcp4j.internal.session.SessionTable;
+import io.kcp4j.internal.session.TestDriver;
+import io.kcp4j.internal.wire.Segment;
 import io.netty.buffer.ByteBuf;
 import java.net.InetSocketAddress;
 import java.util.ArrayList;

@@ -1,6 +1,6 @@
 package io.kcp4j.jmh;
 
-import io.kcp4j.session.TimerWheel;
+import io.kcp4j.internal.session.TimerWheel;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;

@@ -1,10 +1,10 @@
 package io.kcp4j.load;
 
+import io.kcp4j.CongestionControl;
 import io.kcp4j.Delivery;
 import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpMode;
 import io.kcp4j.LossDetection;
-import io.kcp4j.congestion.CongestionControl;
 import io.kcp4j.crypto.CipherAlgorithm;
 import io.kcp4j.crypto.KeyRing;
 import io.kcp4j.crypto.PacketKey;

@@ -1,8 +1,8 @@
 package io.kcp4j.netty;
 
 import io.kcp4j.EndReason;
+import io.kcp4j.internal.session.Session;
 import io.kcp4j.netty.internal.DuplexClosure;
-import io.kcp4j.session.Session;
 import io.netty.channel.ChannelOutboundBuffer;
 import io.netty.channel.ChannelPromise;
 

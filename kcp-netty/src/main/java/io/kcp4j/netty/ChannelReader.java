@@ -1,7 +1,7 @@
 package io.kcp4j.netty;
 
 import io.kcp4j.Delivery;
-import io.kcp4j.session.Session;
+import io.kcp4j.internal.session.Session;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufHolder;
 import io.netty.channel.RecvByteBufAllocator;

@@ -1,9 +1,9 @@
 package io.kcp4j.netty;
 
 import io.kcp4j.EndReason;
-import io.kcp4j.KcpContext;
-import io.kcp4j.session.SessionDirectory;
-import io.kcp4j.session.TimerWheel;
+import io.kcp4j.internal.arq.KcpContext;
+import io.kcp4j.internal.session.SessionDirectory;
+import io.kcp4j.internal.session.TimerWheel;
 import io.netty.channel.ChannelPromise;
 import io.netty.channel.ConnectTimeoutException;
 import io.netty.util.concurrent.Future;

@@ -1,9 +1,9 @@
 package io.kcp4j.netty;
 
-import io.kcp4j.KcpContext;
 import io.kcp4j.KcpCounter;
+import io.kcp4j.internal.arq.KcpContext;
+import io.kcp4j.internal.session.SessionTable;
 import io.kcp4j.netty.udp.ReceiveSpace;
-import io.kcp4j.session.SessionTable;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
@@ -176,10 +176,10 @@ final class DatagramReceiver extends ChannelInboundHandlerAdapter {
 
   /**
    * Makes a flood cost less, as interrupt moderation does in a network adapter: while most of the
-   * datagrams that a socket receives belong to no session, the socket pauses after each small batch.
-   * Without that, an event loop that keeps up with the flood is woken up for every few datagrams, and
-   * spends most of its time on system calls. Sessions wait for {@value #PAUSE_US} microseconds at
-   * most. Used by the endpoint's event loop.
+   * datagrams that a socket receives belong to no session, the socket pauses after each small
+   * batch. Without that, an event loop that keeps up with the flood is woken up for every few
+   * datagrams, and spends most of its time on system calls. Sessions wait for {@value #PAUSE_US}
+   * microseconds at most. Used by the endpoint's event loop.
    */
   static final class ReadModeration {
 

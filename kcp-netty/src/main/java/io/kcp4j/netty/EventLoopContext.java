@@ -1,15 +1,15 @@
 package io.kcp4j.netty;
 
-import io.kcp4j.KcpContext;
-import io.kcp4j.MemoryAccount;
-import io.kcp4j.MemoryBudget;
 import io.kcp4j.crypto.KeyRing;
-import io.kcp4j.crypto.PacketCipher;
-import io.kcp4j.fec.FecContext;
+import io.kcp4j.internal.arq.KcpContext;
+import io.kcp4j.internal.crypto.PacketCipher;
+import io.kcp4j.internal.fec.FecContext;
+import io.kcp4j.internal.memory.MemoryAccount;
+import io.kcp4j.internal.memory.MemoryBudget;
+import io.kcp4j.internal.session.SessionTable;
+import io.kcp4j.internal.session.TimerWheel;
 import io.kcp4j.netty.udp.ReceiveSpace;
 import io.kcp4j.netty.udp.UdpBatchWriter;
-import io.kcp4j.session.SessionTable;
-import io.kcp4j.session.TimerWheel;
 import io.netty.buffer.PooledByteBufAllocator;
 import io.netty.channel.Channel;
 import io.netty.channel.EventLoop;

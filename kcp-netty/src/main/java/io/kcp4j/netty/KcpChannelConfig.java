@@ -1,11 +1,11 @@
 package io.kcp4j.netty;
 
 import io.kcp4j.KcpConfig;
-import io.kcp4j.Segment;
 import io.kcp4j.crypto.KeyRing;
 import io.kcp4j.fec.FecConfig;
+import io.kcp4j.internal.session.Session;
+import io.kcp4j.internal.wire.Segment;
 import io.kcp4j.lanes.LanesConfig;
-import io.kcp4j.session.Session;
 import io.netty.buffer.PooledByteBufAllocator;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.DefaultChannelConfig;

@@ -1,10 +1,10 @@
 package io.kcp4j.netty;
 
-import io.kcp4j.lanes.Lane;
+import io.kcp4j.internal.lanes.Lane;
+import io.kcp4j.internal.lanes.Lanes;
+import io.kcp4j.internal.session.Session;
 import io.kcp4j.lanes.LaneConfig;
 import io.kcp4j.lanes.LaneStats;
-import io.kcp4j.lanes.Lanes;
-import io.kcp4j.session.Session;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.ChannelPromise;
 import java.nio.channels.ClosedChannelException;

@@ -2,9 +2,9 @@ package io.kcp4j.netty;
 
 import io.kcp4j.CloseReason;
 import io.kcp4j.KcpCounters;
+import io.kcp4j.internal.admission.Incoming;
 import io.kcp4j.netty.internal.ForwardingUnsafe;
 import io.kcp4j.netty.udp.UdpTransport;
-import io.kcp4j.session.Incoming;
 import io.netty.channel.AbstractServerChannel;
 import io.netty.channel.ChannelPromise;
 import io.netty.channel.EventLoop;

@@ -1,8 +1,8 @@
 package io.kcp4j.netty;
 
 import io.kcp4j.crypto.KeyRing;
-import io.kcp4j.session.SessionTable;
-import io.kcp4j.session.SessionTable.ResetTokens;
+import io.kcp4j.internal.session.SessionTable;
+import io.kcp4j.internal.session.SessionTable.ResetTokens;
 import io.netty.buffer.PooledByteBufAllocator;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.DefaultChannelConfig;

@@ -1,8 +1,8 @@
 package io.kcp4j.netty;
 
-import io.kcp4j.Segment;
+import io.kcp4j.internal.session.SessionTable;
+import io.kcp4j.internal.wire.Segment;
 import io.kcp4j.netty.udp.UdpTransport;
-import io.kcp4j.session.SessionTable;
 import java.util.Objects;
 
 /**

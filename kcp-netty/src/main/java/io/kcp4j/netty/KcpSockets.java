@@ -1,12 +1,12 @@
 package io.kcp4j.netty;
 
-import io.kcp4j.KcpContext;
 import io.kcp4j.KcpCounters;
-import io.kcp4j.MemoryBudget;
-import io.kcp4j.MemoryLimit;
+import io.kcp4j.internal.arq.KcpContext;
+import io.kcp4j.internal.memory.MemoryBudget;
+import io.kcp4j.internal.memory.MemoryLimit;
+import io.kcp4j.internal.session.SessionDirectory;
+import io.kcp4j.internal.session.SessionTable.ResetTokens;
 import io.kcp4j.netty.udp.UdpTransport;
-import io.kcp4j.session.SessionDirectory;
-import io.kcp4j.session.SessionTable.ResetTokens;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.EventLoop;
 import io.netty.channel.EventLoopGroup;

@@ -1,9 +1,9 @@
 package io.kcp4j.netty;
 
-import io.kcp4j.Kcp;
 import io.kcp4j.KcpCounter;
+import io.kcp4j.internal.arq.Kcp;
+import io.kcp4j.internal.session.Session;
 import io.kcp4j.netty.internal.ForwardingUnsafe;
-import io.kcp4j.session.Session;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufHolder;
 import io.netty.channel.Channel;

@@ -1,6 +1,6 @@
 package io.kcp4j.netty;
 
-import io.kcp4j.lanes.Lane;
+import io.kcp4j.internal.lanes.Lane;
 import io.kcp4j.lanes.LaneConfig;
 import io.kcp4j.netty.internal.SessionPipeline;
 import io.kcp4j.netty.internal.StacklessClosedChannelException;
@@ -245,7 +245,7 @@ public final class LaneChannel extends AbstractChannel {
     }
   }
 
-  /** Something has happened on the lane: see {@link io.kcp4j.lanes.Lanes#nextNews}. */
+  /** Something has happened on the lane: see {@link io.kcp4j.internal.lanes.Lanes#nextNews}. */
   void progressed() {
     if (!isOpen) {
       endLane();

@@ -1,6 +1,6 @@
 package io.kcp4j.netty;
 
-import io.kcp4j.lanes.Lane;
+import io.kcp4j.internal.lanes.Lane;
 import io.kcp4j.lanes.LaneConfig;
 import io.kcp4j.lanes.LanesConfig;
 import io.kcp4j.netty.internal.ChannelSetup;

@@ -1,6 +1,6 @@
 package io.kcp4j.netty;
 
-import io.kcp4j.lanes.Lane;
+import io.kcp4j.internal.lanes.Lane;
 import io.netty.channel.ChannelHandler;
 import io.netty.channel.ChannelHandlerAdapter;
 import io.netty.channel.ChannelHandlerContext;

@@ -1,6 +1,6 @@
 package io.kcp4j.netty;
 
-import io.kcp4j.lanes.Lane;
+import io.kcp4j.internal.lanes.Lane;
 import io.netty.channel.ChannelOutboundBuffer;
 import io.netty.channel.ChannelPromise;
 

@@ -1,8 +1,8 @@
 package io.kcp4j.netty;
 
-import io.kcp4j.lanes.Lane;
-import io.kcp4j.lanes.OutboundMessage;
-import io.kcp4j.session.Session;
+import io.kcp4j.internal.lanes.Lane;
+import io.kcp4j.internal.lanes.OutboundMessage;
+import io.kcp4j.internal.session.Session;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.ChannelPromise;
 import java.io.IOException;

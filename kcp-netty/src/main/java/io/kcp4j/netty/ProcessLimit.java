@@ -1,7 +1,7 @@
 package io.kcp4j.netty;
 
-import io.kcp4j.MemoryLimit;
-import io.kcp4j.ProcessMemory;
+import io.kcp4j.internal.memory.MemoryLimit;
+import io.kcp4j.internal.memory.ProcessMemory;
 import io.netty.channel.EventLoop;
 import io.netty.channel.EventLoopGroup;
 import io.netty.util.internal.PlatformDependent;

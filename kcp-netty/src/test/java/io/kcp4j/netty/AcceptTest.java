@@ -9,13 +9,13 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kcp4j.CloseReason;
+import io.kcp4j.CongestionControl;
 import io.kcp4j.EndReason;
 import io.kcp4j.KcpCounter;
-import io.kcp4j.Segment;
-import io.kcp4j.congestion.CongestionControl;
 import io.kcp4j.crypto.BlockCipher;
 import io.kcp4j.crypto.KeyRing;
 import io.kcp4j.crypto.PacketKey;
+import io.kcp4j.internal.wire.Segment;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;

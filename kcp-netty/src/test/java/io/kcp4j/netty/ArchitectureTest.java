@@ -15,7 +15,7 @@ class ArchitectureTest {
   static final ArchRule coreKnowsNoChannels =
       noClasses()
           .that()
-          .resideInAnyPackage("io.kcp4j", "io.kcp4j.session..")
+          .resideInAnyPackage("io.kcp4j", "io.kcp4j.internal..")
           .should()
           .dependOnClassesThat()
           .resideInAnyPackage("io.kcp4j.netty..", "io.netty.channel..", "io.netty.bootstrap..");
@@ -36,7 +36,8 @@ class ArchitectureTest {
           .resideInAPackage("io.kcp4j.netty.udp..")
           .should()
           .dependOnClassesThat()
-          .resideInAnyPackage("io.kcp4j.netty", "io.kcp4j.netty.metrics..", "io.kcp4j.session..");
+          .resideInAnyPackage(
+              "io.kcp4j.netty", "io.kcp4j.netty.metrics..", "io.kcp4j.internal.session..");
 
   @ArchTest
   static final ArchRule onlyChannelsUseUdp =

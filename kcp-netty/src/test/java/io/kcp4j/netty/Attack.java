@@ -1,7 +1,7 @@
 package io.kcp4j.netty;
 
 import com.sun.management.ThreadMXBean;
-import io.kcp4j.Segment;
+import io.kcp4j.internal.wire.Segment;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;

@@ -3,7 +3,7 @@ package io.kcp4j.netty;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
-import io.kcp4j.KcpContext;
+import io.kcp4j.internal.arq.KcpContext;
 import io.netty.buffer.AbstractByteBufAllocator;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;

@@ -10,7 +10,7 @@ import io.kcp4j.KcpCounters;
 import io.kcp4j.crypto.CipherAlgorithm;
 import io.kcp4j.crypto.KeyRing;
 import io.kcp4j.crypto.PacketKey;
-import io.kcp4j.crypto.UsedKeys;
+import io.kcp4j.internal.crypto.UsedKeys;
 import io.netty.channel.embedded.EmbeddedChannel;
 import java.io.IOException;
 import java.net.InetSocketAddress;

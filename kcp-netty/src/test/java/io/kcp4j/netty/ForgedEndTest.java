@@ -9,7 +9,7 @@ import ch.qos.logback.classic.spi.ILoggingEvent;
 import io.kcp4j.Delivery;
 import io.kcp4j.EndReason;
 import io.kcp4j.KcpCounter;
-import io.kcp4j.Segment;
+import io.kcp4j.internal.wire.Segment;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;

@@ -4,8 +4,8 @@ import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kcp4j.KcpCounter;
-import io.kcp4j.MemoryLimit;
-import io.kcp4j.Segment;
+import io.kcp4j.internal.memory.MemoryLimit;
+import io.kcp4j.internal.wire.Segment;
 import io.netty.bootstrap.Bootstrap;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;

@@ -2,9 +2,9 @@ package io.kcp4j.netty;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import io.kcp4j.KcpContext;
-import io.kcp4j.session.Session;
-import io.kcp4j.session.TestDriver;
+import io.kcp4j.internal.arq.KcpContext;
+import io.kcp4j.internal.session.Session;
+import io.kcp4j.internal.session.TestDriver;
 import io.netty.buffer.UnpooledByteBufAllocator;
 import io.netty.channel.DefaultEventLoop;
 import io.netty.channel.EventLoop;

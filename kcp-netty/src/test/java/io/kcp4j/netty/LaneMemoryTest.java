@@ -103,7 +103,8 @@ class LaneMemoryTest {
   /** What is reachable: in all, and the number of lanes. */
   private record Heap(long bytes, long lanes) {
 
-    private static final Pattern LANES = Pattern.compile("(?m)(\\d+) +\\d+ +io.kcp4j.lanes.Lane$");
+    private static final Pattern LANES =
+        Pattern.compile("(?m)(\\d+) +\\d+ +io.kcp4j.internal.lanes.Lane$");
     private static final Pattern TOTAL = Pattern.compile("(?m)^Total +\\d+ +(\\d+)");
 
     static Heap now() throws JMException {

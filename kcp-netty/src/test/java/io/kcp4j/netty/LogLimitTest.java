@@ -9,7 +9,7 @@ import ch.qos.logback.classic.spi.ILoggingEvent;
 import io.kcp4j.crypto.Aead;
 import io.kcp4j.crypto.KeyRing;
 import io.kcp4j.crypto.PacketKey;
-import io.kcp4j.session.TimerWheel;
+import io.kcp4j.internal.session.TimerWheel;
 import io.netty.util.internal.logging.InternalLogger;
 import io.netty.util.internal.logging.InternalLoggerFactory;
 import java.util.List;

@@ -7,10 +7,10 @@ import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
-import io.kcp4j.Time;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpTracer;
-import io.kcp4j.session.TimerWheel;
+import io.kcp4j.internal.session.TimerWheel;
+import io.kcp4j.internal.wire.Time;
 import io.netty.bootstrap.Bootstrap;
 import io.netty.buffer.UnpooledByteBufAllocator;
 import io.netty.channel.ChannelHandlerContext;

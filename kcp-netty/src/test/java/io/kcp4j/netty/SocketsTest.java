@@ -11,12 +11,12 @@ import static org.junit.jupiter.api.Assertions.fail;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.kcp4j.KcpCounter;
-import io.kcp4j.Segment;
 import io.kcp4j.crypto.BlockCipher;
 import io.kcp4j.crypto.CipherAlgorithm;
 import io.kcp4j.crypto.KeyRing;
 import io.kcp4j.crypto.PacketKey;
 import io.kcp4j.fec.FecConfig;
+import io.kcp4j.internal.wire.Segment;
 import io.kcp4j.sim.FailingAllocator;
 import io.kcp4j.sim.FaultCounts;
 import io.netty.buffer.ByteBuf;

@@ -7,9 +7,9 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.kcp4j.KcpTracer.Origin;
 import io.kcp4j.KcpTracer;
-import io.kcp4j.Segment;
+import io.kcp4j.KcpTracer.Origin;
+import io.kcp4j.internal.wire.Segment;
 import io.netty.bootstrap.Bootstrap;
 import io.netty.bootstrap.ServerBootstrap;
 import io.netty.buffer.Unpooled;

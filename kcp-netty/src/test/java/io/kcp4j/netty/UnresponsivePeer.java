@@ -1,6 +1,6 @@
 package io.kcp4j.netty;
 
-import io.kcp4j.Segment;
+import io.kcp4j.internal.wire.Segment;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;

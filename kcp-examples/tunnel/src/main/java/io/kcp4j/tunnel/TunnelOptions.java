@@ -1,13 +1,13 @@
 package io.kcp4j.tunnel;
 
+import io.kcp4j.CongestionControl;
 import io.kcp4j.KcpConfig;
 import io.kcp4j.KcpMode;
-import io.kcp4j.Segment;
-import io.kcp4j.congestion.CongestionControl;
 import io.kcp4j.crypto.CipherAlgorithm;
 import io.kcp4j.crypto.KeyRing;
 import io.kcp4j.crypto.PacketKey;
 import io.kcp4j.fec.FecConfig;
+import io.kcp4j.internal.wire.Segment;
 import io.kcp4j.smux.SmuxConfig;
 import java.util.Locale;
 import picocli.CommandLine.Option;

@@ -1,6 +1,6 @@
 package io.kcp4j.smux;
 
-import io.kcp4j.scheduling.WeightedScheduler;
+import io.kcp4j.internal.scheduling.WeightedScheduler;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.CompositeByteBuf;

@@ -1,7 +1,7 @@
 package io.kcp4j.smux;
 
+import io.kcp4j.internal.scheduling.RateLimiter;
 import io.kcp4j.netty.internal.ConnectionMemory;
-import io.kcp4j.scheduling.RateLimiter;
 
 /**
  * Limits the streams that the peer opens, by their number and their rate, and those of a peer whose

@@ -1,6 +1,6 @@
 package io.kcp4j.smux;
 
-import io.kcp4j.scheduling.WeightedScheduler;
+import io.kcp4j.internal.scheduling.WeightedScheduler;
 
 /** What a stream sends: its source, its window, and whether it waits for something. */
 final class StreamOutput {

@@ -1,9 +1,9 @@
 package io.kcp4j.fuzz;
 
 import io.kcp4j.EndReason;
-import io.kcp4j.MemoryAccount;
+import io.kcp4j.internal.memory.MemoryAccount;
+import io.kcp4j.internal.session.Session;
 import io.kcp4j.netty.internal.ConnectionMemory;
-import io.kcp4j.session.Session;
 
 /** What streams over a session of a server hold counts in its account, as in kcp-netty. */
 final class AccountMemory implements ConnectionMemory {

@@ -2,13 +2,13 @@ package io.kcp4j.fuzz;
 
 import io.kcp4j.Delivery;
 import io.kcp4j.EndReason;
-import io.kcp4j.Kcp;
-import io.kcp4j.lanes.Lane;
+import io.kcp4j.internal.arq.Kcp;
+import io.kcp4j.internal.lanes.Lane;
+import io.kcp4j.internal.lanes.OutboundMessage;
+import io.kcp4j.internal.session.Session;
+import io.kcp4j.internal.session.TestDriver;
 import io.kcp4j.lanes.LanesConfig;
-import io.kcp4j.lanes.OutboundMessage;
 import io.kcp4j.netty.internal.ConnectionMemory;
-import io.kcp4j.session.Session;
-import io.kcp4j.session.TestDriver;
 import io.kcp4j.smux.SmuxException;
 import io.kcp4j.smux.SmuxStream;
 import io.kcp4j.smux.SmuxStreamListener;

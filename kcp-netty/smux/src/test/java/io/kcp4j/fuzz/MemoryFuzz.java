@@ -1,10 +1,10 @@
 package io.kcp4j.fuzz;
 
-import io.kcp4j.MemoryBudget;
-import io.kcp4j.MemoryLimit;
 import io.kcp4j.MemoryUse;
-import io.kcp4j.ProcessMemory;
-import io.kcp4j.Segment;
+import io.kcp4j.internal.memory.MemoryBudget;
+import io.kcp4j.internal.memory.MemoryLimit;
+import io.kcp4j.internal.memory.ProcessMemory;
+import io.kcp4j.internal.wire.Segment;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import java.net.InetSocketAddress;

@@ -1,16 +1,16 @@
 package io.kcp4j.fuzz;
 
-import io.kcp4j.DatagramOutput;
 import io.kcp4j.Delivery;
 import io.kcp4j.KcpConfig;
-import io.kcp4j.KcpContext;
 import io.kcp4j.KcpCounters;
-import io.kcp4j.MemoryBudget;
-import io.kcp4j.MemoryLimit;
 import io.kcp4j.MemoryUse;
-import io.kcp4j.ProcessMemory;
-import io.kcp4j.Segment;
-import io.kcp4j.session.TimerWheel;
+import io.kcp4j.internal.arq.KcpContext;
+import io.kcp4j.internal.memory.MemoryBudget;
+import io.kcp4j.internal.memory.MemoryLimit;
+import io.kcp4j.internal.memory.ProcessMemory;
+import io.kcp4j.internal.session.TimerWheel;
+import io.kcp4j.internal.wire.DatagramOutput;
+import io.kcp4j.internal.wire.Segment;
 import io.kcp4j.smux.SmuxConfig;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;

@@ -1,7 +1,7 @@
 package io.kcp4j.fuzz;
 
+import io.kcp4j.internal.session.Session;
 import io.kcp4j.netty.internal.ConnectionMemory;
-import io.kcp4j.session.Session;
 import io.kcp4j.smux.SmuxConfig;
 import io.kcp4j.smux.SmuxException;
 import io.kcp4j.smux.SmuxSession;

@@ -1,10 +1,10 @@
 package io.kcp4j.lab;
 
-import io.kcp4j.Kcp;
-import io.kcp4j.Kcp.InputResult;
 import io.kcp4j.KcpConfig;
-import io.kcp4j.KcpContext;
-import io.kcp4j.SegmentSource;
+import io.kcp4j.internal.arq.Kcp;
+import io.kcp4j.internal.arq.Kcp.InputResult;
+import io.kcp4j.internal.arq.KcpContext;
+import io.kcp4j.internal.wire.SegmentSource;
 import io.kcp4j.sim.VirtualTime;
 import io.kcp4j.smux.SmuxConfig;
 import io.kcp4j.smux.SmuxException;

@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import ch.qos.logback.classic.Level;
 import io.kcp4j.KcpCounter;
-import io.kcp4j.Segment;
+import io.kcp4j.internal.wire.Segment;
 import io.kcp4j.netty.smux.SmuxHandler;
 import io.kcp4j.smux.SmuxConfig;
 import io.netty.channel.ChannelHandlerContext;

@@ -5,7 +5,7 @@ import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.kcp4j.Segment;
+import io.kcp4j.internal.wire.Segment;
 import io.kcp4j.netty.smux.EchoedStream;
 import io.kcp4j.netty.smux.SmuxHandler;
 import io.kcp4j.netty.smux.SmuxStreamChannel;

@@ -1,7 +1,7 @@
 package io.kcp4j.netty.metrics;
 
+import io.kcp4j.BbrState;
 import io.kcp4j.KcpStats;
-import io.kcp4j.congestion.BbrState;
 import io.kcp4j.netty.KcpChannel;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;

@@ -1,8 +1,8 @@
 package io.kcp4j.netty.udp;
 
-import io.kcp4j.DatagramOutput;
-import io.kcp4j.crypto.PacketBatch;
-import io.kcp4j.crypto.PacketCipher;
+import io.kcp4j.internal.crypto.PacketBatch;
+import io.kcp4j.internal.crypto.PacketCipher;
+import io.kcp4j.internal.wire.DatagramOutput;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import java.net.InetSocketAddress;

@@ -5,9 +5,9 @@ import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.kcp4j.Segment;
 import io.kcp4j.crypto.CipherAlgorithm;
 import io.kcp4j.fec.FecConfig;
+import io.kcp4j.internal.wire.Segment;
 import io.kcp4j.netty.KcpChannel;
 import io.kcp4j.netty.KcpChannelOption;
 import io.netty.bootstrap.Bootstrap;

@@ -1,6 +1,6 @@
 package io.kcp4j.netty.interop;
 
-import static io.kcp4j.Segment.HEADER_BYTES;
+import static io.kcp4j.internal.wire.Segment.HEADER_BYTES;
 
 import java.util.List;
 import java.util.Random;

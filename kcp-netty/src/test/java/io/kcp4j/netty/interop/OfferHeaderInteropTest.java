@@ -3,9 +3,9 @@ package io.kcp4j.netty.interop;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.kcp4j.Segment;
 import io.kcp4j.crypto.CipherAlgorithm;
 import io.kcp4j.fec.FecConfig;
+import io.kcp4j.internal.wire.Segment;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;

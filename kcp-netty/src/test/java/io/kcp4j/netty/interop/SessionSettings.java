@@ -1,8 +1,8 @@
 package io.kcp4j.netty.interop;
 
+import io.kcp4j.CongestionControl;
 import io.kcp4j.Delivery;
 import io.kcp4j.KcpConfig;
-import io.kcp4j.congestion.CongestionControl;
 import io.kcp4j.crypto.CipherAlgorithm;
 import io.kcp4j.crypto.KeyRing;
 import io.kcp4j.crypto.PacketKey;

@@ -2,7 +2,7 @@ package io.kcp4j.netty.interop;
 
 import static org.junit.jupiter.params.provider.Arguments.arguments;
 
-import io.kcp4j.congestion.CongestionControl;
+import io.kcp4j.CongestionControl;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Tag;

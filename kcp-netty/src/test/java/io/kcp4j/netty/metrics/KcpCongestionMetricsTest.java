@@ -3,9 +3,9 @@ package io.kcp4j.netty.metrics;
 import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.kcp4j.BbrState;
+import io.kcp4j.CongestionControl;
 import io.kcp4j.KcpStats;
-import io.kcp4j.congestion.BbrState;
-import io.kcp4j.congestion.CongestionControl;
 import io.kcp4j.netty.KcpChannel;
 import io.kcp4j.netty.KcpChannelOption;
 import io.kcp4j.netty.KcpServerChannel;

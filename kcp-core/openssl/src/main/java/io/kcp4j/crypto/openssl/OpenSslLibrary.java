@@ -3,7 +3,8 @@ package io.kcp4j.crypto.openssl;
 import io.kcp4j.crypto.Aead;
 import io.kcp4j.crypto.BlockCipher;
 import io.kcp4j.crypto.CipherAlgorithm;
-import io.kcp4j.crypto.CipherLibrary;
+import io.kcp4j.internal.crypto.CipherLibrary;
+
 
 /**
  * libcrypto of OpenSSL, called by the foreign function API directly on heap arrays: nothing is

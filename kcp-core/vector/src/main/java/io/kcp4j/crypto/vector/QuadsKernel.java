@@ -1,6 +1,6 @@
 package io.kcp4j.crypto.vector;
 
-import io.kcp4j.crypto.Salsa20Kernel;
+import io.kcp4j.internal.crypto.Salsa20Kernel;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.nio.ByteOrder;

@@ -1,6 +1,7 @@
 package io.kcp4j.fec.vector;
 
-import io.kcp4j.fec.ShardKernel;
+import io.kcp4j.internal.fec.ShardKernel;
+
 
 /**
  * A kernel for vectors of 512 bits that computes four outputs at a time. A table of sixteen ints,

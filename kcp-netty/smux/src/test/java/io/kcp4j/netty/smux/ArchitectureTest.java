@@ -28,7 +28,7 @@ class ArchitectureTest {
           .should()
           .dependOnClassesThat(
               resideInAPackage("io.kcp4j..")
-                  .and(not(resideInAnyPackage("io.kcp4j.smux..", "io.kcp4j.scheduling..")))
+                  .and(not(resideInAnyPackage("io.kcp4j.smux..", "io.kcp4j.internal.scheduling..")))
                   .and(not(belongToAnyOf(ConnectionMemory.class, Unstable.class))))
           .orShould()
           .dependOnClassesThat()

@@ -1,2 +1,0 @@
-/** Selects the fastest of several implementations of a loop. Not exported. */
-package io.kcp4j.kernel;
