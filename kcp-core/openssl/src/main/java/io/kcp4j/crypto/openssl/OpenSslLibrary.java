@@ -5,7 +5,6 @@ import io.kcp4j.crypto.BlockCipher;
 import io.kcp4j.crypto.CipherAlgorithm;
 import io.kcp4j.internal.crypto.CipherLibrary;
 
-
 /**
  * libcrypto of OpenSSL, called by the foreign function API directly on heap arrays: nothing is
  * copied, and a call costs about ten nanoseconds. In return the garbage collector waits until a

@@ -1,8 +1,8 @@
 /**
  * AES and the AEADs of OpenSSL 3 of the system, on JDK 25. With this artifact on the class path or
  * module path it is used if the library is found; {@code --enable-native-access} avoids the warning
- * of the JVM. {@link io.kcp4j.internal.crypto.CipherLibrary#reason} returns why the library in use was
- * selected.
+ * of the JVM. {@link io.kcp4j.internal.crypto.CipherLibrary#reason} returns why the library in use
+ * was selected.
  *
  * <p><b>FIPS.</b> The implementation is the default provider of OpenSSL, in a library context of
  * its own. The system configuration is not read: {@code openssl.cnf} and {@code OPENSSL_CONF} are

@@ -2,7 +2,6 @@ package io.kcp4j.fec.vector;
 
 import io.kcp4j.internal.fec.ShardKernel;
 
-
 /**
  * A kernel for vectors of 512 bits that computes four outputs at a time. A table of sixteen ints,
  * which is one vector, has the products of a nibble with the coefficients of four outputs, a byte

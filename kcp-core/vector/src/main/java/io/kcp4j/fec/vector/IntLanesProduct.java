@@ -2,7 +2,6 @@ package io.kcp4j.fec.vector;
 
 import io.kcp4j.internal.fec.ShardKernel;
 
-
 /** A matrix as tables for {@link IntLanes}: for each four outputs, for each input. */
 final class IntLanesProduct implements ShardKernel.Product {
 
