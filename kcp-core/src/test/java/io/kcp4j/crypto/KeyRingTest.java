@@ -18,7 +18,7 @@ import org.bouncycastle.jce.provider.BouncyCastleProvider;
 import org.junit.jupiter.api.Test;
 
 /** Rings of several keys. */
-class KeyRingTest {
+public class KeyRingTest {
 
   private static final byte[] PAYLOAD = {1, 2, 3, 4, 5};
 

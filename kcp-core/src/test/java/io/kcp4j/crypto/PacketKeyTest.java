@@ -20,7 +20,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** Keys, and custom ciphers. */
-class PacketKeyTest {
+public class PacketKeyTest {
 
   private static final byte[] PAYLOAD = new byte[77];
 
