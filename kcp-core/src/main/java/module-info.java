@@ -3,8 +3,8 @@
  *
  * <p>The API is {@link io.kcp4j.KcpConfig} with the values that it names, congestion controls and
  * tracers, the keys of {@link io.kcp4j.crypto}, {@link io.kcp4j.fec.FecConfig} and {@link
- * io.kcp4j.lanes.LanesConfig}. Packages below {@code io.kcp4j.internal} are for drivers such as
- * {@code kcp-netty}, and change without notice.
+ * io.kcp4j.lanes.LanesConfig}. Packages below {@code io.kcp4j.internal} are for kcp4j's own
+ * modules, and change without notice.
  */
 module io.kcp4j.core {
   requires transitive io.netty.buffer;

@@ -16,8 +16,7 @@ public enum Delivery {
 
   /**
    * Messages of many lanes, of which none waits for another: the package {@code io.kcp4j.lanes}.
-   * Payload is pulled from a {@code SegmentSource} and passed to a {@code SegmentSink}. Only kcp4j
-   * peers with its extension have lanes.
+   * Only kcp4j peers with its extension have lanes.
    */
   LANES
 }

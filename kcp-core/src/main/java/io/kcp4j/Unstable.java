@@ -7,8 +7,7 @@ import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 
 /**
- * Public for other modules of kcp4j and for drivers other than {@code kcp-netty}, but not part of
- * the stable API: it may change in any release.
+ * Public for other modules of kcp4j, but not part of the stable API: it may change in any release.
  */
 @Documented
 @Retention(RetentionPolicy.CLASS)
