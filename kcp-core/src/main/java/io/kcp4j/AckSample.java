@@ -1,7 +1,7 @@
 package io.kcp4j;
 
 /**
- * What one datagram has acknowledged.
+ * The acknowledgements of one datagram.
  *
  * <p>A session has one sample and fills it anew for each datagram: a {@link CongestionControl} may
  * read it during {@link CongestionControl#onAck} only, and keeps no reference to it.
@@ -50,7 +50,7 @@ public interface AckSample {
     double bytesPerSecond();
 
     /**
-     * The time in which that was sent, or delivered if that took longer, in microseconds; 0 if
+     * The longer of the times in which these bytes were sent and delivered, in microseconds; 0 if
      * there is no rate. In less time than the shortest round trip takes, a rate can be too high.
      */
     long intervalUs();

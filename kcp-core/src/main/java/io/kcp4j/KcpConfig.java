@@ -113,7 +113,7 @@ public final class KcpConfig {
     extension = builder.extension;
   }
 
-  /** Stream or messages. Both sides must agree. Default {@link Delivery#STREAM}. */
+  /** A stream, messages or lanes. Both sides must agree. Default {@link Delivery#STREAM}. */
   public Delivery delivery() {
     return delivery;
   }
