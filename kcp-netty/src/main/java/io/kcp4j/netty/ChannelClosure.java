@@ -3,6 +3,7 @@ package io.kcp4j.netty;
 import io.kcp4j.EndReason;
 import io.kcp4j.internal.session.Session;
 import io.kcp4j.netty.internal.DuplexClosure;
+import io.kcp4j.netty.internal.endpoint.SessionChannel.Ending;
 import io.netty.channel.ChannelOutboundBuffer;
 import io.netty.channel.ChannelPromise;
 
@@ -14,16 +15,6 @@ import io.netty.channel.ChannelPromise;
 final class ChannelClosure extends DuplexClosure {
 
   private final KcpChannel channel;
-
-  /** The reason that the peer is told when the channel closes. */
-  enum Ending {
-    /** It has everything that was flushed. */
-    COMPLETE,
-    /** It can read what has arrived, and more is missing. */
-    INCOMPLETE,
-    /** The session is aborted. */
-    ABORTED
-  }
 
   private Ending ending = Ending.ABORTED;
 

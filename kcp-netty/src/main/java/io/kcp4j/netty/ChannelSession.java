@@ -11,6 +11,11 @@ import io.kcp4j.internal.lanes.Lanes;
 import io.kcp4j.internal.memory.MemoryAccount;
 import io.kcp4j.internal.session.Session;
 import io.kcp4j.netty.internal.ConnectionMemory;
+import io.kcp4j.netty.internal.PendingWrite;
+import io.kcp4j.netty.internal.endpoint.EventLoopContext;
+import io.kcp4j.netty.internal.endpoint.KcpEndpoint;
+import io.kcp4j.netty.internal.endpoint.SessionChannel;
+import io.netty.channel.EventLoop;
 import io.netty.util.internal.logging.InternalLogger;
 import io.netty.util.internal.logging.InternalLoggerFactory;
 import java.net.InetSocketAddress;
@@ -21,7 +26,7 @@ import java.security.SecureRandom;
  * and closed with the channel. Fires {@link KcpChannelEvent}s of the peer's state. Used by the
  * channel's event loop, except where noted.
  */
-final class ChannelSession {
+final class ChannelSession implements SessionChannel, PendingWrite.Owner {
 
   private static final InternalLogger logger = InternalLoggerFactory.getInstance(KcpChannel.class);
 
@@ -48,7 +53,8 @@ final class ChannelSession {
   }
 
   /** The session, or null before {@link #open}. From any thread. */
-  Session get() {
+  @Override
+  public Session get() {
     return session;
   }
 
@@ -90,7 +96,7 @@ final class ChannelSession {
     KcpEndpoint endpoint = channel.endpoint();
     Kcp kcp = new Kcp(conv, channel.config().kcp(), endpoint.context(), RANDOM.nextInt());
     kcp.timestampsAreRandom();
-    session = endpoint.newSession(remote, kcp, channel);
+    session = endpoint.newSession(remote, kcp, this);
     KcpLanes lanes = null;
     try {
       kcp.tracer(channel.config().tracer().create(remote, conv));
@@ -141,10 +147,87 @@ final class ChannelSession {
     return conv;
   }
 
+  // Called by the endpoint.
+
+  @Override
+  public boolean isAccepted() {
+    return channel.parent() != null;
+  }
+
+  @Override
+  public Session accepted() {
+    if (session == null) {
+      channel.unsafe().closeForcibly();
+      return null;
+    }
+    markBegun();
+    if (!channel.isOpen()) {
+      channel.endpoint().rememberClosed(session);
+      return null;
+    }
+    return session;
+  }
+
+  /** If the child was closed before, it lingers from now on. */
+  @Override
+  public void added() {
+    if (channel.isLingering()) {
+      linger();
+    }
+  }
+
+  @Override
+  public void progressed() {
+    channel.progressed();
+  }
+
+  @Override
+  public boolean flushed() {
+    KcpLanes lanes = channel.lanes();
+    return lanes != null && lanes.flushed();
+  }
+
+  @Override
+  public void moved(InetSocketAddress remote) {
+    channel.moved(remote);
+  }
+
+  @Override
+  public void ended(EndReason reason) {
+    channel.ended(reason);
+  }
+
+  @Override
+  public Ending ending() {
+    return channel.closure().ending();
+  }
+
+  @Override
+  public boolean hasMore() {
+    return channel.closure().hasMore();
+  }
+
+  @Override
+  public int abortCode() {
+    return channel.closure().abortCode();
+  }
+
+  // Called by what is written past the outbound buffer.
+
+  @Override
+  public EventLoop eventLoop() {
+    return channel.eventLoop();
+  }
+
+  @Override
+  public Exception closedBy() {
+    return channel.closedBy();
+  }
+
   // The peer's state.
 
-  /** The session may have received something. Handlers may close the channel meanwhile. */
-  void progressed() {
+  /** Tells what has become known of the peer. Handlers may close the channel meanwhile. */
+  void reportPeer() {
     Session session = this.session;
     if (!isEstablishedReported && session.hasPeerAnswered() && channel.isActive()) {
       isEstablishedReported = true;
@@ -156,8 +239,8 @@ final class ChannelSession {
     }
   }
 
-  /** The peer has not answered for some time. */
-  void unresponsive() {
+  @Override
+  public void unresponsive() {
     if (!isUnresponsiveReported && channel.isActive()) {
       isUnresponsiveReported = true;
       fire(KcpChannelEvent.UNRESPONSIVE);
@@ -259,9 +342,8 @@ final class ChannelSession {
    * Closes the session, if there is one.
    *
    * @param flushes whether what is queued is sent once more before
-   * @param closure says what the peer is told
    */
-  void close(boolean flushes, ChannelClosure closure) {
+  void close(boolean flushes) {
     Session session = this.session;
     if (session == null) {
       return;
@@ -270,7 +352,7 @@ final class ChannelSession {
     EventLoopContext.runAll(
         () -> flushLast(flushes),
         () -> lastStats = session.kcp().stats(),
-        () -> endpoint.close(session, closure));
+        () -> endpoint.close(session));
   }
 
   private void flushLast(boolean flushes) {

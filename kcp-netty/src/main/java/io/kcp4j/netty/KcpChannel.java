@@ -9,7 +9,10 @@ import io.kcp4j.internal.session.Session;
 import io.kcp4j.netty.internal.ConnectionMemory;
 import io.kcp4j.netty.internal.SessionPipeline;
 import io.kcp4j.netty.internal.StacklessClosedChannelException;
-import io.kcp4j.netty.udp.UdpTransport;
+import io.kcp4j.netty.internal.endpoint.EventLoopContext;
+import io.kcp4j.netty.internal.endpoint.KcpEndpoint;
+import io.kcp4j.netty.internal.options.KcpSetting;
+import io.kcp4j.netty.internal.udp.UdpTransport;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.AbstractChannel;
 import io.netty.channel.Channel;
@@ -330,24 +333,6 @@ public final class KcpChannel extends AbstractChannel implements DuplexChannel {
     state = State.ACTIVE;
   }
 
-  /**
-   * The session of a child that has passed through the server's pipeline, to be added to the table;
-   * null if no handler has registered the child, or if it is closed.
-   */
-  Session accepted() {
-    Session accepted = session.get();
-    if (accepted == null) {
-      unsafe().closeForcibly();
-      return null;
-    }
-    session.markBegun();
-    if (!isOpen()) {
-      endpoint.rememberClosed(accepted);
-      return null;
-    }
-    return accepted;
-  }
-
   @Override
   protected void doBind(SocketAddress local) {
     if (config.mistake() != null) {
@@ -389,7 +374,7 @@ public final class KcpChannel extends AbstractChannel implements DuplexChannel {
     if (isConnecting() && hasConnected()) {
       connector.succeed();
     }
-    session.progressed();
+    session.reportPeer();
     if (lanes != null) {
       lanes.progressed();
     }
@@ -399,11 +384,6 @@ public final class KcpChannel extends AbstractChannel implements DuplexChannel {
       baseUnsafe().flush0();
     }
     closure.sessionProgressed(isReadRequested || reader.isPending());
-  }
-
-  /** The session was flushed. Returns whether the user has been told of that. */
-  boolean flushed() {
-    return lanes != null && lanes.flushed();
   }
 
   /** Whether the peer has shown what connecting waits for. */
@@ -425,11 +405,6 @@ public final class KcpChannel extends AbstractChannel implements DuplexChannel {
   /** Whether nothing but the end of the input is left to read. */
   boolean isInputEndUnreported() {
     return closure.isInputEndUnreported();
-  }
-
-  /** The peer has not answered for some time. */
-  void unresponsive() {
-    session.unresponsive();
   }
 
   /** The peer has shown that it is at another address. */
@@ -666,7 +641,7 @@ public final class KcpChannel extends AbstractChannel implements DuplexChannel {
       EventLoopContext.runAll(
           reader::close,
           this::closeConnector,
-          () -> session.close(endReason == null, closure),
+          () -> session.close(endReason == null),
           closure::closed,
           unsafe::closeWrites,
           this::closeLanes,

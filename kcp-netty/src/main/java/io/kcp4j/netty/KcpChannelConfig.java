@@ -1,11 +1,16 @@
 package io.kcp4j.netty;
 
+import io.kcp4j.Delivery;
 import io.kcp4j.KcpConfig;
 import io.kcp4j.crypto.KeyRing;
 import io.kcp4j.fec.FecConfig;
 import io.kcp4j.internal.session.Session;
 import io.kcp4j.internal.wire.Segment;
 import io.kcp4j.lanes.LanesConfig;
+import io.kcp4j.netty.internal.options.KcpSetting;
+import io.kcp4j.netty.internal.options.OptionMistakes;
+import io.kcp4j.netty.internal.options.OptionTable;
+import io.kcp4j.netty.internal.options.SocketOptions;
 import io.netty.buffer.PooledByteBufAllocator;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.DefaultChannelConfig;
@@ -164,7 +169,21 @@ public final class KcpChannelConfig extends DefaultChannelConfig {
 
   /** The reason why no session must begin with these settings, or null. */
   IllegalArgumentException mistake() {
-    return mistakes.first(this);
+    IllegalArgumentException first = mistakes.first();
+    return first == null ? contradiction() : first;
+  }
+
+  /** The options of the session and of its lanes that contradict each other, or null. */
+  private IllegalArgumentException contradiction() {
+    Delivery delivery = kcp.delivery();
+    if (delivery == Delivery.LANES && !kcp.extension()) {
+      return new IllegalArgumentException("extension: false (expected: true with DELIVERY LANES)");
+    }
+    if (delivery != Delivery.LANES && lanes != LanesConfig.DEFAULT) {
+      return new IllegalArgumentException(
+          KcpChannelOption.LANES + ": set with DELIVERY " + delivery + " (expected: LANES)");
+    }
+    return null;
   }
 
   private synchronized void setFec(FecConfig fec) {

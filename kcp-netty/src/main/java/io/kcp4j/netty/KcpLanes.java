@@ -5,6 +5,8 @@ import io.kcp4j.internal.lanes.Lanes;
 import io.kcp4j.internal.session.Session;
 import io.kcp4j.lanes.LaneConfig;
 import io.kcp4j.lanes.LaneStats;
+import io.kcp4j.netty.internal.LaneWrites;
+import io.kcp4j.netty.internal.PendingWrite;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.ChannelPromise;
 import java.nio.channels.ClosedChannelException;
@@ -40,8 +42,8 @@ public final class KcpLanes {
   KcpLanes(KcpChannel channel, Lanes lanes) {
     this.channel = channel;
     this.lanes = lanes;
-    queue = new PendingWrite.Queue(channel);
-    writes = new LaneWrites(channel, queue);
+    queue = new PendingWrite.Queue(channel.session());
+    writes = new LaneWrites(channel, this::fireWritability, queue);
   }
 
   /**
@@ -249,7 +251,12 @@ public final class KcpLanes {
 
   void write(LaneMessage message, ChannelPromise promise) {
     channel.session().markBegun();
-    writes.add(lanes.lane(message.lane()), message, promise);
+    writes.add(lanes.lane(message.lane()), message.content(), promise);
+  }
+
+  private void fireWritability(int lane, boolean isWritable) {
+    LaneEvent.Type type = isWritable ? LaneEvent.Type.WRITABLE : LaneEvent.Type.UNWRITABLE;
+    channel.pipeline().fireUserEventTriggered(new LaneEvent(lane, type));
   }
 
   /** Passes what was written to its lanes; returns whether there was anything. */

@@ -4,7 +4,12 @@ import io.kcp4j.CloseReason;
 import io.kcp4j.KcpCounters;
 import io.kcp4j.internal.admission.Incoming;
 import io.kcp4j.netty.internal.ForwardingUnsafe;
-import io.kcp4j.netty.udp.UdpTransport;
+import io.kcp4j.netty.internal.endpoint.EventLoopContext;
+import io.kcp4j.netty.internal.endpoint.KcpEndpoint;
+import io.kcp4j.netty.internal.endpoint.SessionChannel;
+import io.kcp4j.netty.internal.options.ChildOptions;
+import io.kcp4j.netty.internal.options.KcpSetting;
+import io.kcp4j.netty.internal.udp.UdpTransport;
 import io.netty.channel.AbstractServerChannel;
 import io.netty.channel.ChannelPromise;
 import io.netty.channel.EventLoop;
@@ -230,7 +235,11 @@ public final class KcpServerChannel extends AbstractServerChannel {
       }
       InetSocketAddress unused = new InetSocketAddress(0);
       KcpChannel child = new KcpChannel(KcpServerChannel.this, sockets.first(), configs, unused, 0);
-      return ChildOptions.refusal(pipeline(), child);
+      IllegalArgumentException refusal = ChildOptions.refusal(pipeline(), child);
+      IllegalArgumentException contradiction = child.config().mistake();
+      return refusal == null && contradiction != null
+          ? ChildOptions.refusal(contradiction)
+          : refusal;
     }
 
     private void bound(Future<?> bound, SocketAddress local, ChannelPromise promise) {
@@ -345,6 +354,10 @@ public final class KcpServerChannel extends AbstractServerChannel {
     return child;
   }
 
+  private static SessionChannel sessionOf(KcpChannel child) {
+    return child == null ? null : child.session();
+  }
+
   private void endOffering() {
     if (acceptedInBatch) {
       acceptedInBatch = false;
@@ -370,15 +383,27 @@ public final class KcpServerChannel extends AbstractServerChannel {
     }
 
     private CloseReason refusalOf(KcpEndpoint endpoint, InetSocketAddress remote, int conv) {
-      return endpoint.refusalOf(config.acceptFilter(), remote, conv);
+      try {
+        return config.acceptFilter().refusal(UdpTransport.withoutZeroScope(remote), conv);
+      } catch (Throwable e) { // It is user code, which may throw anything.
+        endpoint.unexpected(e);
+        return null;
+      }
     }
 
     void offer(KcpEndpoint endpoint, Incoming incoming) {
-      endpoint.answer(incoming, offerChild(endpoint, incoming));
+      endpoint.answer(incoming, sessionOf(offerChild(endpoint, incoming)));
     }
 
     private boolean isAccepted(KcpEndpoint endpoint, InetSocketAddress remote, int conv) {
-      return endpoint.isAcceptedBy(config.acceptFilter(), remote, conv);
+      AcceptFilter filter = config.acceptFilter();
+      try {
+        return filter == AcceptFilter.ALL
+            || filter.accepts(UdpTransport.withoutZeroScope(remote), conv);
+      } catch (Throwable e) { // It is user code, which may throw anything.
+        endpoint.unexpected(e);
+        return false;
+      }
     }
 
     @Override
@@ -427,7 +452,7 @@ public final class KcpServerChannel extends AbstractServerChannel {
       try {
         child = offerChild(endpoint, incoming);
       } finally {
-        endpoint.answerLater(incoming, child);
+        endpoint.answerLater(incoming, sessionOf(child));
       }
       endOffering();
     }

@@ -2,7 +2,7 @@ package io.kcp4j.netty;
 
 import io.kcp4j.internal.session.SessionTable;
 import io.kcp4j.internal.wire.Segment;
-import io.kcp4j.netty.udp.UdpTransport;
+import io.kcp4j.netty.internal.udp.UdpTransport;
 import java.util.Objects;
 
 /**
@@ -95,8 +95,11 @@ public final class KcpSocketConfig {
     return acceptOnProbe;
   }
 
-  /** Whether an epoll socket sends and receives batches that the system segments: GSO and GRO. */
-  boolean offload() {
+  /**
+   * Whether an epoll socket sends and receives batches that the system segments, by GSO and GRO, if
+   * the system has them. True unless it is set.
+   */
+  public boolean offload() {
     return offload;
   }
 
@@ -152,8 +155,8 @@ public final class KcpSocketConfig {
       return this;
     }
 
-    /** See {@link KcpSocketConfig#offload()}; for tests of systems that have neither. */
-    Builder offload(boolean offload) {
+    /** See {@link KcpSocketConfig#offload()}. */
+    public Builder offload(boolean offload) {
       this.offload = offload;
       return this;
     }

@@ -6,7 +6,10 @@ import io.kcp4j.internal.memory.MemoryBudget;
 import io.kcp4j.internal.memory.MemoryLimit;
 import io.kcp4j.internal.session.SessionDirectory;
 import io.kcp4j.internal.session.SessionTable.ResetTokens;
-import io.kcp4j.netty.udp.UdpTransport;
+import io.kcp4j.netty.internal.endpoint.KcpEndpoint;
+import io.kcp4j.netty.internal.endpoint.ProcessLimit;
+import io.kcp4j.netty.internal.endpoint.ResetSecret;
+import io.kcp4j.netty.internal.udp.UdpTransport;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.EventLoop;
 import io.netty.channel.EventLoopGroup;
@@ -40,7 +43,7 @@ import java.util.concurrent.atomic.AtomicInteger;
  * <p>The server's event loop makes, registers and binds; each endpoint belongs to its own event
  * loop.
  */
-final class KcpSockets {
+public final class KcpSockets {
 
   private static final InternalLogger logger = InternalLoggerFactory.getInstance(KcpSockets.class);
 
@@ -243,7 +246,7 @@ final class KcpSockets {
             context,
             config.keyRing(),
             directory);
-    endpoint.configure(config);
+    endpoint.configureServer(config.maxUnvalidated());
     endpoints.add(endpoint);
     return endpoint;
   }
@@ -281,7 +284,7 @@ final class KcpSockets {
     }
     first.resetTokens(new ResetTokens(resetSecret));
     if (isShared()) {
-      first().shareAddress();
+      shareAddress(first);
     }
   }
 
@@ -310,9 +313,16 @@ final class KcpSockets {
   }
 
   private void bind(KcpEndpoint endpoint, SocketAddress local) {
-    endpoint.shareAddress();
+    shareAddress(endpoint);
     endpoint.resetTokens(new ResetTokens(resetSecret));
     endpoint.bind(local);
+  }
+
+  private static void shareAddress(KcpEndpoint endpoint) {
+    if (!endpoint.shareAddress()) {
+      throw new UnsupportedOperationException(
+          KcpServerChannelOption.SOCKETS + ": SO_REUSEPORT is not available here");
+    }
   }
 
   /**

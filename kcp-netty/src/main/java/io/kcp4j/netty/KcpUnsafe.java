@@ -4,6 +4,7 @@ import io.kcp4j.KcpCounter;
 import io.kcp4j.internal.arq.Kcp;
 import io.kcp4j.internal.session.Session;
 import io.kcp4j.netty.internal.ForwardingUnsafe;
+import io.kcp4j.netty.internal.PendingWrite;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufHolder;
 import io.netty.channel.Channel;
@@ -137,7 +138,7 @@ final class KcpUnsafe extends ForwardingUnsafe {
       return;
     }
     if (unreliableWrites == null) {
-      unreliableWrites = new PendingWrite.Queue(channel);
+      unreliableWrites = new PendingWrite.Queue(channel.session());
     }
     unreliableWrites.add(
         new PendingWrite(unreliableWrites, null, null, datagram.content(), promise));

@@ -2,6 +2,7 @@ package io.kcp4j.netty;
 
 import io.kcp4j.internal.session.Session;
 import io.kcp4j.netty.internal.ForwardingUnsafe;
+import io.kcp4j.netty.internal.PendingWrite;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelOutboundBuffer;

@@ -16,6 +16,7 @@ import io.kcp4j.crypto.BlockCipher;
 import io.kcp4j.crypto.KeyRing;
 import io.kcp4j.crypto.PacketKey;
 import io.kcp4j.internal.wire.Segment;
+import io.kcp4j.netty.internal.endpoint.EventLoopContext;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;

@@ -1,5 +1,10 @@
 package io.kcp4j.netty;
 
+import static com.tngtech.archunit.base.DescribedPredicate.not;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAPackage;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAnyPackage;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.simpleName;
+import static com.tngtech.archunit.core.domain.properties.HasName.Predicates.nameMatching;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
 
 import com.tngtech.archunit.core.importer.ImportOption;
@@ -29,30 +34,45 @@ class ArchitectureTest {
           .dependOnClassesThat()
           .resideInAnyPackage("io.kcp4j.netty.metrics..", "io.micrometer..");
 
+  /** Below the API only its values are known: options, their defaults and what they hold. */
   @ArchTest
-  static final ArchRule udpDoesNotDependOnChannels =
+  static final ArchRule internalsKnowNoChannels =
       noClasses()
           .that()
-          .resideInAPackage("io.kcp4j.netty.udp..")
+          .resideInAPackage("io.kcp4j.netty.internal..")
           .should()
-          .dependOnClassesThat()
-          .resideInAnyPackage(
-              "io.kcp4j.netty", "io.kcp4j.netty.metrics..", "io.kcp4j.internal.session..");
+          .dependOnClassesThat(
+              resideInAPackage("io.kcp4j.netty")
+                  .and(not(nameMatching("io\\.kcp4j\\.netty\\.Kcp(Channel|ServerChannel)Option")))
+                  .and(not(nameMatching("io\\.kcp4j\\.netty\\.KcpSocketConfig(\\$.*)?"))));
 
   @ArchTest
-  static final ArchRule onlyChannelsUseUdp =
+  static final ArchRule udpKnowsNoSessions =
       noClasses()
           .that()
-          .resideOutsideOfPackages("io.kcp4j.netty", "io.kcp4j.netty.udp..")
+          .resideInAPackage("io.kcp4j.netty.internal.udp..")
           .should()
-          .dependOnClassesThat()
-          .resideInAPackage("io.kcp4j.netty.udp..");
+          .dependOnClassesThat(
+              resideInAnyPackage(
+                      "io.kcp4j.netty", "io.kcp4j.netty.internal..", "io.kcp4j.internal.session..")
+                  .and(not(resideInAPackage("io.kcp4j.netty.internal.udp.."))));
+
+  @ArchTest
+  static final ArchRule channelsGoThroughTheEndpoint =
+      noClasses()
+          .that()
+          .resideInAnyPackage("io.kcp4j.netty", "io.kcp4j.netty.internal.options..")
+          .should()
+          .dependOnClassesThat(
+              resideInAPackage("io.kcp4j.netty.internal.udp..")
+                  .and(not(simpleName("UdpTransport"))));
 
   @ArchTest
   static final ArchRule optionalTransportsStayInTwoClasses =
       noClasses()
           .that()
-          .haveNameNotMatching("io\\.kcp4j\\.netty\\.udp\\.(UdpTransport|ReceiveBuffers)(\\$.*)?")
+          .haveNameNotMatching(
+              "io\\.kcp4j\\.netty\\.internal\\.udp\\.(UdpTransport|ReceiveBuffers)(\\$.*)?")
           .should()
           .dependOnClassesThat()
           .resideInAnyPackage(

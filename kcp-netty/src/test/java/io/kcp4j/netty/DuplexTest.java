@@ -15,6 +15,7 @@ import io.kcp4j.KcpCounter;
 import io.kcp4j.crypto.CipherAlgorithm;
 import io.kcp4j.crypto.KeyRing;
 import io.kcp4j.crypto.PacketKey;
+import io.kcp4j.netty.internal.endpoint.ResetSecret;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;

@@ -5,6 +5,7 @@ import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.kcp4j.KcpConfig;
+import io.kcp4j.netty.internal.endpoint.KcpEndpoint;
 import io.netty.bootstrap.Bootstrap;
 import io.netty.bootstrap.ServerBootstrap;
 import io.netty.buffer.ByteBuf;
@@ -33,9 +34,9 @@ import org.awaitility.Awaitility;
  * Servers and clients on the loopback interface. On closing, asserts that all buffers that sessions
  * and tests have allocated are released.
  */
-final class Fixture implements AutoCloseable {
+public final class Fixture implements AutoCloseable {
 
-  static final InetSocketAddress ANY_PORT =
+  public static final InetSocketAddress ANY_PORT =
       new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
 
   /** Machines that run the tests may be slow, and busy with something else. */
@@ -55,7 +56,7 @@ final class Fixture implements AutoCloseable {
   /** The children that were accepted, in order. */
   final BlockingQueue<KcpChannel> children = new LinkedBlockingQueue<>();
 
-  final ServerBootstrap serverBootstrap;
+  public final ServerBootstrap serverBootstrap;
   final Bootstrap bootstrap;
 
   final UnpooledByteBufAllocator allocator = new UnpooledByteBufAllocator(true);
@@ -64,12 +65,12 @@ final class Fixture implements AutoCloseable {
 
   private KcpServerChannel server;
 
-  Fixture(TransportUnderTest transport) {
+  public Fixture(TransportUnderTest transport) {
     this(transport, 1);
   }
 
   /** Makes a fixture with {@code serverLoops} event loops for servers. */
-  Fixture(TransportUnderTest transport, int serverLoops) {
+  public Fixture(TransportUnderTest transport, int serverLoops) {
     this.transport = transport;
     serverGroup = EventLoopPool.acquire(transport, serverLoops);
     childGroup = EventLoopPool.acquire(transport, 2);
@@ -115,11 +116,11 @@ final class Fixture implements AutoCloseable {
     channel.config().setOption(KcpChannelOption.CONFIG, changed);
   }
 
-  KcpServerChannel serve(Supplier<ChannelHandler> childHandler) {
+  public KcpServerChannel serve(Supplier<ChannelHandler> childHandler) {
     return serve(childHandler, ANY_PORT);
   }
 
-  KcpServerChannel serve(Supplier<ChannelHandler> childHandler, InetSocketAddress local) {
+  public KcpServerChannel serve(Supplier<ChannelHandler> childHandler, InetSocketAddress local) {
     serverBootstrap.childHandler(
         new ChannelInitializer<KcpChannel>() {
           @Override
@@ -142,11 +143,11 @@ final class Fixture implements AutoCloseable {
         .until(() -> serve(childHandler, local), Objects::nonNull);
   }
 
-  KcpServerChannel server() {
+  public KcpServerChannel server() {
     return server;
   }
 
-  KcpChannel connect(ChannelHandler handler) {
+  public KcpChannel connect(ChannelHandler handler) {
     return connectTo(server.localAddress(), handler);
   }
 
@@ -156,7 +157,7 @@ final class Fixture implements AutoCloseable {
   }
 
   /** The next child that is accepted. */
-  KcpChannel child() throws InterruptedException {
+  public KcpChannel child() throws InterruptedException {
     KcpChannel child = children.poll(TIMEOUT_SECONDS, SECONDS);
     if (child == null) {
       throw new AssertionError("no session was accepted within " + TIMEOUT_SECONDS + " s");
@@ -165,7 +166,7 @@ final class Fixture implements AutoCloseable {
   }
 
   /** A buffer of the channel's allocator. */
-  static ByteBuf buffer(Channel channel, byte[] bytes) {
+  public static ByteBuf buffer(Channel channel, byte[] bytes) {
     return channel.alloc().buffer(bytes.length).writeBytes(bytes);
   }
 

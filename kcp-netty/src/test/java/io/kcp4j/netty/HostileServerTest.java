@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.internal.memory.MemoryLimit;
 import io.kcp4j.internal.wire.Segment;
+import io.kcp4j.netty.internal.endpoint.ProcessLimit;
 import io.netty.bootstrap.Bootstrap;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;

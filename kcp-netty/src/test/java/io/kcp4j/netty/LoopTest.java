@@ -11,6 +11,7 @@ import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpTracer;
 import io.kcp4j.internal.session.TimerWheel;
 import io.kcp4j.internal.wire.Time;
+import io.kcp4j.netty.internal.endpoint.EventLoopContext;
 import io.netty.bootstrap.Bootstrap;
 import io.netty.buffer.UnpooledByteBufAllocator;
 import io.netty.channel.ChannelHandlerContext;

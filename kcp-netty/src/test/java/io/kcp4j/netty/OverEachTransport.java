@@ -21,4 +21,4 @@ import org.junit.jupiter.params.provider.MethodSource;
 @MethodSource("io.kcp4j.netty.TransportUnderTest#available")
 @Timeout(60)
 @Execution(CONCURRENT)
-@interface OverEachTransport {}
+public @interface OverEachTransport {}

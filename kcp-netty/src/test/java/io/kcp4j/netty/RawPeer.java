@@ -12,15 +12,15 @@ import java.net.InetSocketAddress;
 import java.net.SocketTimeoutException;
 
 /** A UDP socket that sends the datagrams of a test. */
-final class RawPeer implements AutoCloseable {
+public final class RawPeer implements AutoCloseable {
 
   private final DatagramSocket socket;
 
-  RawPeer(InetSocketAddress remote) throws IOException {
+  public RawPeer(InetSocketAddress remote) throws IOException {
     this(remote, Fixture.ANY_PORT);
   }
 
-  RawPeer(InetSocketAddress remote, InetSocketAddress local) throws IOException {
+  public RawPeer(InetSocketAddress remote, InetSocketAddress local) throws IOException {
     socket = new DatagramSocket(local);
     socket.connect(remote);
   }
@@ -32,7 +32,7 @@ final class RawPeer implements AutoCloseable {
     return ByteBufUtil.getBytes(out.writeBytes(payload));
   }
 
-  void send(byte[] datagram) throws IOException {
+  public void send(byte[] datagram) throws IOException {
     socket.send(new DatagramPacket(datagram, datagram.length));
   }
 

@@ -9,7 +9,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import org.slf4j.LoggerFactory;
 
 /** What is logged while it is open. */
-final class RecordedLog extends AppenderBase<ILoggingEvent> implements AutoCloseable {
+public final class RecordedLog extends AppenderBase<ILoggingEvent> implements AutoCloseable {
 
   /** What a test locks that must not see the messages of others. */
   static final String LOCK = "root logger";
@@ -19,7 +19,7 @@ final class RecordedLog extends AppenderBase<ILoggingEvent> implements AutoClose
 
   private final List<ILoggingEvent> events = new CopyOnWriteArrayList<>();
 
-  RecordedLog() {
+  public RecordedLog() {
     start();
     ROOT.addAppender(this);
   }
@@ -33,7 +33,7 @@ final class RecordedLog extends AppenderBase<ILoggingEvent> implements AutoClose
     return events.stream().filter(event -> event.getLevel() == level).toList();
   }
 
-  List<String> messages(Level level) {
+  public List<String> messages(Level level) {
     return of(level).stream().map(ILoggingEvent::getFormattedMessage).toList();
   }
 

@@ -11,7 +11,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /** Records the reads and events of a channel. */
-final class Recorder extends SimpleChannelInboundHandler<ByteBuf> {
+public final class Recorder extends SimpleChannelInboundHandler<ByteBuf> {
 
   final List<Throwable> exceptions = new CopyOnWriteArrayList<>();
   final List<String> events = new CopyOnWriteArrayList<>();
@@ -27,7 +27,7 @@ final class Recorder extends SimpleChannelInboundHandler<ByteBuf> {
     received += msg.readableBytes();
   }
 
-  synchronized int received() {
+  public synchronized int received() {
     return received;
   }
 

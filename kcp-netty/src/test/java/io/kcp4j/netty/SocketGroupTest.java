@@ -14,6 +14,7 @@ import io.kcp4j.KcpCounter;
 import io.kcp4j.crypto.BlockCipher;
 import io.kcp4j.crypto.KeyRing;
 import io.kcp4j.crypto.PacketKey;
+import io.kcp4j.netty.internal.endpoint.KcpEndpoint;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;

@@ -17,6 +17,7 @@ import io.kcp4j.crypto.KeyRing;
 import io.kcp4j.crypto.PacketKey;
 import io.kcp4j.fec.FecConfig;
 import io.kcp4j.internal.wire.Segment;
+import io.kcp4j.netty.internal.endpoint.KcpEndpoint;
 import io.kcp4j.sim.FailingAllocator;
 import io.kcp4j.sim.FaultCounts;
 import io.netty.buffer.ByteBuf;

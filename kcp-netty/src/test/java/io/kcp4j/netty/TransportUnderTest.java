@@ -30,7 +30,7 @@ public enum TransportUnderTest {
     };
   }
 
-  MultiThreadIoEventLoopGroup newGroup(int threads) {
+  public MultiThreadIoEventLoopGroup newGroup(int threads) {
     IoHandlerFactory factory =
         switch (this) {
           case NIO -> NioIoHandler.newFactory();

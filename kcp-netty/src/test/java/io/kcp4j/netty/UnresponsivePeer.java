@@ -10,13 +10,13 @@ import java.net.DatagramSocket;
 import java.net.InetSocketAddress;
 
 /** A socket that receives datagrams and sends none, except when the test asks for it. */
-final class UnresponsivePeer implements AutoCloseable {
+public final class UnresponsivePeer implements AutoCloseable {
 
   private final DatagramSocket socket = new DatagramSocket(Fixture.ANY_PORT);
 
-  UnresponsivePeer() throws IOException {}
+  public UnresponsivePeer() throws IOException {}
 
-  InetSocketAddress address() {
+  public InetSocketAddress address() {
     return (InetSocketAddress) socket.getLocalSocketAddress();
   }
 

@@ -1,7 +1,7 @@
 package io.kcp4j.tunnel;
 
 import io.kcp4j.command.CommandFailure;
-import io.kcp4j.netty.LogLimit;
+import io.kcp4j.netty.internal.LogLimit;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.charset.StandardCharsets;

@@ -3,7 +3,7 @@ package io.kcp4j.tunnel;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.kcp4j.netty.LogLimit;
+import io.kcp4j.netty.internal.LogLimit;
 import io.kcp4j.tunnel.TunnelLog.Kind;
 import java.io.PrintWriter;
 import java.io.StringWriter;

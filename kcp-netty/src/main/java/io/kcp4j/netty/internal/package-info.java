@@ -1,5 +1,5 @@
 /**
- * What several kinds of channels share. Not exported; for the packages of {@code io.kcp4j.netty}
- * only.
+ * What several kinds of channels share: sessions of KCP, their lanes, and streams of smux. Exported
+ * to {@code io.kcp4j.netty.smux} only.
  */
 package io.kcp4j.netty.internal;
