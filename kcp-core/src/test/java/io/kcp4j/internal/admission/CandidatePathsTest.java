@@ -287,6 +287,22 @@ class CandidatePathsTest {
     assertEquals(List.of(), server.packetsTo(elsewhere));
   }
 
+  /** Otherwise one lost datagram would end a session that has been asked before. */
+  @Test
+  void ownAddressIsAskedThreeTimesAgainAfterItHasAnswered() {
+    for (int i = 0; i < 2; i++) {
+      ByteBuf response = response(answers(elsewhere, query(client)));
+      server.packets();
+      server.take(elsewhere, List.of(response));
+      server.runTo(server.nowUs + SECOND_US / 2);
+      assertEquals(3, challengesToTheOldAddress(client));
+      exchange(client, client, 5_000);
+      server.runTo(server.nowUs + 3 * SECOND_US);
+      assertEquals(List.of(), server.ends);
+      server.packets();
+    }
+  }
+
   /** Otherwise an attacker who has made a session answer once would keep its client in place. */
   @Test
   void sessionWhoseOwnAddressHasAnsweredMayMoveLater() {
