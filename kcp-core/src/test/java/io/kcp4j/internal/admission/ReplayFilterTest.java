@@ -37,6 +37,7 @@ class ReplayFilterTest {
   @Test
   void convAndNonceAreRememberedForTwoMinutesFromTheEndOfTheirSession() {
     assertFalse(filter.addConv(1, 0));
+    assertFalse(addNonce(7, 0)); // The session has begun with it.
     filter.renew(1, hash(7), 100_000_000);
     assertTrue(filter.addConv(1, 219_000_000));
     assertFalse(filter.addConv(1, 220_000_000));

@@ -238,8 +238,10 @@ class UnvalidatedSessionsTest {
     for (int peer = 1; peer <= 128; peer++) {
       send(peer, 0);
     }
-    for (int peer = 1_000; peer < 1_300; peer++, nowUs += 20_000) {
-      sendTwice(peer);
+    for (int i = 0; i < 300; i++, nowUs += 20_000) { // From all its hosts.
+      InetSocketAddress remote = new InetSocketAddress("127.0.0." + i % 250, 1_000);
+      send(table, remote, 1_000 + i, 0);
+      send(table, remote, 1_000 + i, 0);
     }
     long begun = count(KcpCounter.SESSIONS_OPENED) - 128;
     assertEquals(32 + 16 * 6.0, (double) begun, 4);
