@@ -69,6 +69,7 @@ public final class AdmissionFuzz {
   private final FuzzInput input;
   private final KcpContext context = KcpContext.of(ALLOCATOR);
   private final TimerWheel deadlines = new TimerWheel(0);
+  private final TestDriver driver;
   private final SessionTable table;
   private final Peer[] peers;
   private final Map<InetSocketAddress, Peer> peersByAddress = new HashMap<>();
@@ -80,8 +81,7 @@ public final class AdmissionFuzz {
 
   private AdmissionFuzz(byte[] bytes) {
     input = new FuzzInput(bytes);
-    TestDriver driver =
-        TestDriver.builder(context).deadlines(deadlines).maxSessions(MAX_SESSIONS).build();
+    driver = TestDriver.builder(context).deadlines(deadlines).maxSessions(MAX_SESSIONS).build();
     table = driver.table;
     table.resetTokens(RESET_TOKENS);
     table.unvalidatedLimit(MAX_UNVALIDATED);
@@ -230,7 +230,7 @@ public final class AdmissionFuzz {
     if (input.oneIn(16)) {
       return null;
     }
-    Session session = table.newSession(remote, new Kcp(conv, CONFIG, context, 0x7000_0000), null);
+    Session session = driver.newSession(remote, new Kcp(conv, CONFIG, context, 0x7000_0000));
     session.answerExtension(TOKEN, SESSION_ID);
     sessions.add(session);
     peersByAddress.get(remote).sessions.add(session);

@@ -44,6 +44,7 @@ public final class ExtensionFuzz {
   private final FuzzInput input;
   private final KcpContext context = KcpContext.of(ALLOCATOR);
   private final TimerWheel deadlines = new TimerWheel(0);
+  private final TestDriver driver;
   private final SessionTable table;
   private final boolean isClient;
 
@@ -60,8 +61,7 @@ public final class ExtensionFuzz {
 
   private ExtensionFuzz(byte[] bytes) {
     input = new FuzzInput(bytes);
-    TestDriver driver =
-        TestDriver.builder(context).deadlines(deadlines).nowUs(nowUs).maxSessions(1).build();
+    driver = TestDriver.builder(context).deadlines(deadlines).nowUs(nowUs).maxSessions(1).build();
     table = driver.table;
     table.resetTokens(RESET_TOKENS);
     driver.output = remote -> new CheckedOutput();
@@ -70,7 +70,7 @@ public final class ExtensionFuzz {
     driver.acceptor = (remote, conv) -> null; // A minute after the session, another may begin.
     isClient = input.oneIn(2);
     Kcp kcp = new Kcp(CONV, CONFIG, context, 0x7000_0000);
-    session = table.newSession(REMOTE, kcp, null);
+    session = driver.newSession(REMOTE, kcp);
     if (isClient) {
       session.offerExtension(TOKEN);
     } else {

@@ -72,6 +72,7 @@ public final class SessionTableFuzz {
   private final KcpContext context = new KcpContext(ALLOCATOR, budget, new KcpCounters());
   private final PacketCipher cipher;
   private final TimerWheel deadlines = new TimerWheel(0);
+  private final TestDriver driver;
   private final SessionTable table;
   private final List<Session> sessions = new ArrayList<>();
   private final FuzzOutput near = new FuzzOutput(0, 0);
@@ -84,7 +85,7 @@ public final class SessionTableFuzz {
     int kind = input.unsignedByte();
     cipher = CIPHERS[kind & 1];
     peer = new FecEncoder(FECS[1 + (kind >> 1) % 3], FEC.withMemory(MemoryAccount.of(peersBudget)));
-    TestDriver driver =
+    driver =
         TestDriver.builder(context)
             .cipher(cipher)
             .fecContext(FEC)
@@ -265,7 +266,7 @@ public final class SessionTableFuzz {
     if (input.oneIn(8)) {
       return null;
     }
-    Session session = table.newSession(remote, new Kcp(conv, CONFIG, context, 0), null);
+    Session session = driver.newSession(remote, new Kcp(conv, CONFIG, context, 0));
     session.reconfigure(CONFIG, FECS[input.below(FECS.length)]);
     TestDriver.configure(
         session, config -> config.datagramQueue(input.below(UNRELIABLE_LIMIT + 1)));

@@ -20,7 +20,9 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.UnpooledByteBufAllocator;
 import java.net.InetSocketAddress;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.SplittableRandom;
 import java.util.function.IntFunction;
 
@@ -46,8 +48,10 @@ final class LabHost implements LabPeer {
           new UnpooledByteBufAllocator(true, true), MemoryBudget.unlimited(), new KcpCounters());
 
   private final TimerWheel wheel;
+  private final TestDriver driver;
   private final SessionTable table;
   private final List<Session> sessions = new ArrayList<>();
+  private final Map<Session, Owner> owners = new HashMap<>();
   private final Runnable endBatch = this::endBatch;
   private final Runnable flush = this::flush;
   private final Runnable wake = this::wake;
@@ -83,10 +87,10 @@ final class LabHost implements LabPeer {
     this.fec = fec;
     clockOffsetUs = random.nextInt(MAX_CLOCK_OFFSET_US);
     wheel = new TimerWheel(clockUs());
-    TestDriver driver = TestDriver.builder(context).deadlines(wheel).nowUs(clockUs()).build();
+    driver = TestDriver.builder(context).deadlines(wheel).nowUs(clockUs()).build();
     table = driver.table;
     driver.acceptor = (remote, conv) -> newSession(conv, users.apply(conv), false);
-    driver.onProgress = LabHost::progressed;
+    driver.onProgress = this::progressed;
     driver.onEnd = LabHost::ended;
     driver.output = remote -> out;
     driver.onFlushRequest = () -> time.after(0, flush);
@@ -134,7 +138,7 @@ final class LabHost implements LabPeer {
   public LabSession open(int conv, LabUser user) {
     Session session = newSession(conv, user, true);
     table.add(session, clockUs());
-    return (LabSession) session.owner();
+    return owners.get(session);
   }
 
   @Override
@@ -148,7 +152,8 @@ final class LabHost implements LabPeer {
       kcp.peerMaxAckDelay(peerMaxAckDelayMs);
     }
     Owner owner = new Owner(user);
-    owner.session = table.newSession(REMOTE, kcp, owner);
+    owner.session = driver.newSession(REMOTE, kcp);
+    owners.put(owner.session, owner);
     if (config.delivery() == Delivery.LANES) {
       useLanes(owner.session, isClient);
     }
@@ -207,8 +212,8 @@ final class LabHost implements LabPeer {
     }
   }
 
-  private static void progressed(Session session) {
-    Owner owner = (Owner) session.owner();
+  private void progressed(Session session) {
+    Owner owner = owners.get(session);
     if (session.lanes() != null) {
       readLanes(session, owner);
     }

@@ -81,6 +81,7 @@ final class SimulatedEndpoint {
   private final SessionTable table;
   private final ResetTokens resetTokens;
   private final Map<Integer, SimulatedConversation> conversations = new HashMap<>();
+  private final Map<Session, SimulatedConversation> bySession = new HashMap<>();
   private final Map<InetSocketAddress, Output> outputs = new HashMap<>();
   private final List<Output> unflushed = new ArrayList<>();
   private final List<Runnable> inbox = new ArrayList<>();
@@ -255,7 +256,8 @@ final class SimulatedEndpoint {
       boolean isClient) {
     Kcp kcp = new Kcp(conv, config, context, random.nextInt());
     kcp.timestampsAreRandom();
-    Session session = table.newSession(remote, kcp, conversation);
+    Session session = driver.newSession(remote, kcp);
+    bySession.put(session, conversation);
     conversation.attach(session, isClient, allocator, table);
     conversations.put(conv, conversation);
     startSweeping();
@@ -413,8 +415,8 @@ final class SimulatedEndpoint {
     conversationOf(session).closed();
   }
 
-  private static SimulatedConversation conversationOf(Session session) {
-    return (SimulatedConversation) session.owner();
+  private SimulatedConversation conversationOf(Session session) {
+    return bySession.get(session);
   }
 
   /** Checks what must hold when every session is closed. */

@@ -1,7 +1,6 @@
 package io.kcp4j.jmh;
 
 import io.kcp4j.internal.arq.Kcp;
-import io.kcp4j.internal.session.SessionTable;
 import io.kcp4j.internal.session.TestDriver;
 import io.netty.buffer.ByteBufAllocator;
 import java.util.Locale;
@@ -65,18 +64,17 @@ public final class SessionMemory {
 
   private static void printSession(String what) throws Exception {
     try (KcpStates states = new KcpStates()) {
-      SessionTable table =
+      TestDriver driver =
           TestDriver.builder(states.context())
               .maxSessions(Integer.MAX_VALUE)
               .maxDatagramBytes(KcpBenchmark.MTU_BYTES)
-              .build()
-              .table;
+              .build();
       print(
           what,
-          table,
+          driver,
           states.context().allocator(),
           states.context().budget()::usedBytes,
-          i -> table.add(table.newSession(Addresses.of(i), states.echoed(), null), 0));
+          i -> driver.table.add(driver.newSession(Addresses.of(i), states.echoed()), 0));
     }
   }
 

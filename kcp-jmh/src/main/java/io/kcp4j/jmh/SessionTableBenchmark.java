@@ -56,7 +56,7 @@ public class SessionTableBenchmark extends KcpBenchmark {
     List<Session> shuffled = new ArrayList<>();
     for (int i = 0; i < sessions; i++) {
       Kcp kcp = new Kcp(Segment.conv(datagram, 0), KcpConfig.DEFAULT, context, 0);
-      Session session = table.newSession(Addresses.of(i), kcp, null);
+      Session session = driver.newSession(Addresses.of(i), kcp);
       table.add(session, 0);
       shuffled.add(session);
     }

@@ -131,6 +131,7 @@ class AllocationTest {
     private static final int WIRE_BYTES = 1 << 20;
 
     final InetSocketAddress address;
+    final TestDriver driver;
     final SessionTable table;
     long nowUs;
     long receivedBytes;
@@ -150,7 +151,7 @@ class AllocationTest {
       address = InetSocketAddress.createUnresolved("host", port);
       this.fec = fec;
       cipher = keys.newCipher();
-      TestDriver driver = TestDriver.builder(context).cipher(cipher).build();
+      driver = TestDriver.builder(context).cipher(cipher).build();
       driver.acceptor = this::session;
       driver.onProgress = this::read;
       driver.onEnd = AllocationTest::failEnded;
@@ -159,7 +160,7 @@ class AllocationTest {
     }
 
     Session session(InetSocketAddress remote, int conv) {
-      session = table.newSession(remote, new Kcp(conv, config, context, 0), null);
+      session = driver.newSession(remote, new Kcp(conv, config, context, 0));
       session.reconfigure(config, fec);
       return session;
     }

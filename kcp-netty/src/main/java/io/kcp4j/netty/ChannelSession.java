@@ -15,6 +15,7 @@ import io.kcp4j.netty.internal.PendingWrite;
 import io.kcp4j.netty.internal.endpoint.EventLoopContext;
 import io.kcp4j.netty.internal.endpoint.KcpEndpoint;
 import io.kcp4j.netty.internal.endpoint.SessionChannel;
+import io.kcp4j.netty.internal.udp.UdpTransport;
 import io.netty.channel.EventLoop;
 import io.netty.util.internal.logging.InternalLogger;
 import io.netty.util.internal.logging.InternalLoggerFactory;
@@ -26,7 +27,7 @@ import java.security.SecureRandom;
  * and closed with the channel. Fires {@link KcpChannelEvent}s of the peer's state. Used by the
  * channel's event loop, except where noted.
  */
-final class ChannelSession implements SessionChannel, PendingWrite.Owner {
+final class ChannelSession implements Session.Owner, SessionChannel, PendingWrite.Owner {
 
   private static final InternalLogger logger = InternalLoggerFactory.getInstance(KcpChannel.class);
 
@@ -150,11 +151,6 @@ final class ChannelSession implements SessionChannel, PendingWrite.Owner {
   // Called by the endpoint.
 
   @Override
-  public boolean isAccepted() {
-    return channel.parent() != null;
-  }
-
-  @Override
   public Session accepted() {
     if (session == null) {
       channel.unsafe().closeForcibly();
@@ -177,27 +173,6 @@ final class ChannelSession implements SessionChannel, PendingWrite.Owner {
   }
 
   @Override
-  public void progressed() {
-    channel.progressed();
-  }
-
-  @Override
-  public boolean flushed() {
-    KcpLanes lanes = channel.lanes();
-    return lanes != null && lanes.flushed();
-  }
-
-  @Override
-  public void moved(InetSocketAddress remote) {
-    channel.moved(remote);
-  }
-
-  @Override
-  public void ended(EndReason reason) {
-    channel.ended(reason);
-  }
-
-  @Override
   public Ending ending() {
     return channel.closure().ending();
   }
@@ -210,6 +185,56 @@ final class ChannelSession implements SessionChannel, PendingWrite.Owner {
   @Override
   public int abortCode() {
     return channel.closure().abortCode();
+  }
+
+  // Called by the session table.
+
+  @Override
+  public void progressed(Session session) {
+    channel.endpoint().logFragments(session);
+    channel.connectIfAnswered();
+    reportPeer();
+    KcpLanes lanes = channel.lanes();
+    if (lanes != null) {
+      lanes.progressed();
+    }
+    ChannelReader reader = channel.reader();
+    boolean isReadRequested = reader.isPending();
+    reader.readIfPending();
+    if (channel.isActive()) {
+      channel.writePending();
+    }
+    channel.closure().sessionProgressed(isReadRequested || reader.isPending());
+  }
+
+  @Override
+  public boolean flushed(Session session) {
+    KcpLanes lanes = channel.lanes();
+    return lanes != null && lanes.flushed();
+  }
+
+  @Override
+  public void unresponsive(Session session) {
+    if (channel.parent() == null && !session.hasPeerAnswered()) {
+      channel.endpoint().logUnanswered(session);
+    }
+    if (!isUnresponsiveReported && channel.isActive()) {
+      isUnresponsiveReported = true;
+      fire(KcpChannelEvent.UNRESPONSIVE);
+    }
+  }
+
+  @Override
+  public void moved(Session session) {
+    channel.moved(UdpTransport.withoutZeroScope(session.remote()));
+  }
+
+  @Override
+  public void ended(Session session, EndReason reason) {
+    if (reason == EndReason.LANES_UNSUPPORTED && channel.parent() != null) {
+      channel.endpoint().logLanesUnsupported(session);
+    }
+    channel.ended(reason);
   }
 
   // Called by what is written past the outbound buffer.
@@ -227,7 +252,7 @@ final class ChannelSession implements SessionChannel, PendingWrite.Owner {
   // The peer's state.
 
   /** Tells what has become known of the peer. Handlers may close the channel meanwhile. */
-  void reportPeer() {
+  private void reportPeer() {
     Session session = this.session;
     if (!isEstablishedReported && session.hasPeerAnswered() && channel.isActive()) {
       isEstablishedReported = true;
@@ -236,14 +261,6 @@ final class ChannelSession implements SessionChannel, PendingWrite.Owner {
     if (isUnresponsiveReported && !session.isPeerUnresponsive() && channel.isActive()) {
       isUnresponsiveReported = false;
       fire(KcpChannelEvent.RESPONSIVE);
-    }
-  }
-
-  @Override
-  public void unresponsive() {
-    if (!isUnresponsiveReported && channel.isActive()) {
-      isUnresponsiveReported = true;
-      fire(KcpChannelEvent.UNRESPONSIVE);
     }
   }
 
@@ -352,7 +369,7 @@ final class ChannelSession implements SessionChannel, PendingWrite.Owner {
     EventLoopContext.runAll(
         () -> flushLast(flushes),
         () -> lastStats = session.kcp().stats(),
-        () -> endpoint.close(session));
+        () -> endpoint.close(session, this));
   }
 
   private void flushLast(boolean flushes) {

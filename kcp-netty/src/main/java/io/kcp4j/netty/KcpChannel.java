@@ -369,28 +369,22 @@ public final class KcpChannel extends AbstractChannel implements DuplexChannel {
 
   // The session's events.
 
-  /** The session may have something to read, or room for pending writes. */
-  void progressed() {
+  /** Completes connecting, if the peer has shown what that waits for. */
+  void connectIfAnswered() {
     if (isConnecting() && hasConnected()) {
       connector.succeed();
     }
-    session.reportPeer();
-    if (lanes != null) {
-      lanes.progressed();
-    }
-    boolean isReadRequested = reader.isPending();
-    reader.readIfPending();
-    if (isActive()) {
-      baseUnsafe().flush0();
-    }
-    closure.sessionProgressed(isReadRequested || reader.isPending());
   }
 
-  /** Whether the peer has shown what connecting waits for. */
   private boolean hasConnected() {
     return lanes == null
         ? session.kcp().counters().get(KcpCounter.SEGMENTS_IN) > 0
         : lanes.isOpen();
+  }
+
+  /** Writes what waits in the outbound buffer: the session may have room for it. */
+  void writePending() {
+    baseUnsafe().flush0();
   }
 
   /**

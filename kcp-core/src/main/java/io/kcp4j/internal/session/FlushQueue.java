@@ -235,7 +235,10 @@ final class FlushQueue {
         entry.isFlushPending = false;
         if (contains(entry)) {
           timeUs = driver.flush(session, timeUs);
-          if (reports > 0 && contains(entry) && !session.isClosing() && handler.flushed(session)) {
+          if (reports > 0
+              && contains(entry)
+              && !session.isClosing()
+              && session.owner().flushed(session)) {
             reports--;
             timeUs = handler.readNowUs(timeUs);
           }

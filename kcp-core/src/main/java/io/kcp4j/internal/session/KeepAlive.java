@@ -177,7 +177,7 @@ public final class KeepAlive extends TimerWheel.Timer {
   private void reportUnresponsive() {
     if (!isUnresponsive && schedule != null) {
       isUnresponsive = true;
-      schedule.unresponsive(session);
+      session.owner().unresponsive(session);
     }
   }
 
@@ -334,7 +334,6 @@ public final class KeepAlive extends TimerWheel.Timer {
     private static final int TIMERS_PER_SWEEP = 64;
 
     private final SessionLifecycle lifecycle;
-    private final SessionTable.Handler handler;
     private final TimerWheel wheel;
     private final RateLimiter probes;
 
@@ -344,9 +343,8 @@ public final class KeepAlive extends TimerWheel.Timer {
      */
     private final Map<Session, UnreachablePort> unreachablePorts = new HashMap<>();
 
-    Schedule(SessionLifecycle lifecycle, SessionTable.Handler handler, long nowUs) {
+    Schedule(SessionLifecycle lifecycle, long nowUs) {
       this.lifecycle = lifecycle;
-      this.handler = handler;
       this.wheel = new TimerWheel(nowUs, TICK_US, SLOTS);
       this.probes = new RateLimiter(PROBES_PER_SECOND, PROBES_AT_ONCE, nowUs);
     }
@@ -392,10 +390,6 @@ public final class KeepAlive extends TimerWheel.Timer {
       if (port != null) {
         port.stop();
       }
-    }
-
-    void unresponsive(Session session) {
-      handler.unresponsive(session);
     }
 
     void end(Session session, EndReason reason, long nowUs) {

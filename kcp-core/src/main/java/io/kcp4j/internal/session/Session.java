@@ -1,6 +1,7 @@
 package io.kcp4j.internal.session;
 
 import io.kcp4j.CloseReason;
+import io.kcp4j.EndReason;
 import io.kcp4j.KcpConfig;
 import io.kcp4j.crypto.PacketKey;
 import io.kcp4j.fec.FecConfig;
@@ -29,11 +30,54 @@ import java.util.Objects;
  */
 public final class Session extends FlushQueue.Entry {
 
+  /**
+   * What is told of a session: its channel. Called on the thread of its table, from within the
+   * table's methods.
+   */
+  public interface Owner {
+
+    /**
+     * The session has received datagrams, has obtained memory that it waited for, or has sent all
+     * that was queued: there may be something to read, or room to write.
+     */
+    void progressed(Session session);
+
+    /**
+     * The session has been flushed: there may be room to write. What is written now leaves in the
+     * same batch. So an owner that always writes is told only so often in a turn.
+     *
+     * @return whether the owner has told its user that something has left
+     */
+    default boolean flushed(Session session) {
+      return false;
+    }
+
+    /**
+     * The peer has answered neither keep-alive probes nor segments in flight for {@code
+     * keepAliveProbeIntervalMs}. Called once, until something is received from it again, which
+     * {@link #progressed} reports.
+     */
+    default void unresponsive(Session session) {}
+
+    /** The address of the peer has changed: see {@link Session#remote}. */
+    default void moved(Session session) {}
+
+    /**
+     * The session has ended. The owner closes it before this method returns, by {@link
+     * SessionTable#closeGracefully}, {@link SessionTable#abort} or {@link Session#close}. Only a
+     * session that has ended as {@linkplain EndReason#isToldToPeer one that the peer is told} is
+     * still in the table, so that its peer can be told.
+     *
+     * @param reason why it has ended
+     */
+    void ended(Session session, EndReason reason);
+  }
+
   public final SessionTable table;
   public final SessionKey key;
   private Path path;
   private final Kcp kcp;
-  private final Object owner;
+  private final Owner owner;
 
   /** Null until it is used. */
   private UnreliableQueues unreliable;
@@ -58,12 +102,12 @@ public final class Session extends FlushQueue.Entry {
   private boolean isClosing;
   private boolean hasPeerAnswered;
 
-  Session(SessionTable table, InetSocketAddress remote, Kcp kcp, Object owner) {
+  Session(SessionTable table, InetSocketAddress remote, Kcp kcp, Owner owner) {
     this.table = table;
     this.key = new SessionKey(Objects.requireNonNull(remote, "remote"), kcp.conv());
     this.path = new Path(remote);
     this.kcp = kcp;
-    this.owner = owner;
+    this.owner = Objects.requireNonNull(owner, "owner");
     this.fec = table.unprotected(FecPacket.UPPER_SEQID);
     kcp.memory().network(table.network(remote));
     kcp.memory().unvalidated();
@@ -151,8 +195,8 @@ public final class Session extends FlushQueue.Entry {
     return kcp;
   }
 
-  /** The owner that was given to {@link SessionTable#newSession}. */
-  public Object owner() {
+  /** What is told of the session. */
+  public Owner owner() {
     return owner;
   }
 
@@ -211,7 +255,7 @@ public final class Session extends FlushQueue.Entry {
 
   /**
    * Whether the peer has not answered for {@link KcpConfig#keepAliveProbeIntervalMs()}, and nothing
-   * was received from it since that was reported by {@link SessionTable.Handler#unresponsive}.
+   * was received from it since that was reported by {@link Owner#unresponsive}.
    */
   public boolean isPeerUnresponsive() {
     return keepAlive.isUnresponsive();

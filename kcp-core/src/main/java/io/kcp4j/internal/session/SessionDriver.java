@@ -185,7 +185,7 @@ final class SessionDriver implements FlushQueue.Driver, StatelessResponder.Outpu
         lifecycle.end(session, EndReason.RESET, nowUs);
       }
     } else {
-      handler.progressed(session, nowUs);
+      session.owner().progressed(session);
     }
     session.kcp().endDelivery();
   }
@@ -223,7 +223,7 @@ final class SessionDriver implements FlushQueue.Driver, StatelessResponder.Outpu
     }
     boolean delivers = !wasReceivable && kcp.isReceivable();
     if (delivers || (wasSendBlocked && kcp.isSendable()) || kcp.takeSendRetry()) {
-      handler.progressed(session, nowUs); // What moves on was blocked, mostly for want of memory.
+      session.owner().progressed(session); // What moves on was blocked, mostly for want of memory.
       if (delivers && queue.contains(session)) {
         queue.onWrite(session); // Its receive window may have opened.
       }

@@ -89,7 +89,7 @@ public final class SessionLifecycle {
     unvalidated = new UnvalidatedSessions(this, context.budget());
     reclaim = new MemoryReclaim(this, context.budget(), counters);
     pressure = new MemoryPressure(this, context.budget(), unvalidated, reclaim);
-    keepAlives = new KeepAlive.Schedule(this, handler, nowUs);
+    keepAlives = new KeepAlive.Schedule(this, nowUs);
     duplicates = new DuplicateSessions(this, directory, counters);
     driver =
         new SessionDriver(
@@ -196,7 +196,7 @@ public final class SessionLifecycle {
     session.moveTo(remote);
     validated(session, nowUs);
     counters.add(KcpCounter.SESSIONS_MOVED, 1);
-    handler.moved(session);
+    session.owner().moved(session);
     scheduleFlush(session);
     return true;
   }
@@ -330,7 +330,7 @@ public final class SessionLifecycle {
     }
     boolean isUnanswered = reason.isTimeout() && !session.hasPeerAnswered();
     try {
-      handler.ended(session, isUnanswered ? EndReason.NEVER_ANSWERED : reason);
+      session.owner().ended(session, isUnanswered ? EndReason.NEVER_ANSWERED : reason);
     } finally {
       if (!session.isClosing()) {
         remove(session, nowUs);
@@ -348,7 +348,7 @@ public final class SessionLifecycle {
     index.forget(session);
     leave(session, nowUs);
     session.waitingToBeWritten(0);
-    handler.ended(session, EndReason.EVICTED);
+    session.owner().ended(session, EndReason.EVICTED);
   }
 
   /**

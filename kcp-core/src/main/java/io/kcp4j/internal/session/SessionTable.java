@@ -59,8 +59,9 @@ import javax.crypto.spec.SecretKeySpec;
 public final class SessionTable {
 
   /**
-   * What the table asks of its driver. Called on the table's thread, from within the table's
-   * methods, unless noted otherwise.
+   * What the table asks of its driver, which has the socket. Called on the table's thread, from
+   * within the table's methods, unless noted otherwise. What concerns one session, its {@link
+   * Session.Owner} is told.
    */
   public interface Handler {
 
@@ -94,44 +95,6 @@ public final class SessionTable {
     default CloseReason refusal(InetSocketAddress remote, int conv) {
       return null;
     }
-
-    /**
-     * A session has received datagrams, has obtained memory that it waited for, or has sent all
-     * that was queued: there may be something to read, or room to write.
-     *
-     * @param nowUs the time that the table was given, in microseconds
-     */
-    void progressed(Session session, long nowUs);
-
-    /**
-     * A session has been flushed: there may be room to write. What is written now leaves in the
-     * same batch. So an owner that always writes is told only so often in a turn.
-     *
-     * @return whether the owner was told that something has left
-     */
-    default boolean flushed(Session session) {
-      return false;
-    }
-
-    /**
-     * A peer has answered neither keep-alive probes nor segments in flight for {@code
-     * keepAliveProbeIntervalMs}. Called once, until something is received from it again, which
-     * {@link #progressed} reports.
-     */
-    default void unresponsive(Session session) {}
-
-    /** The address of the peer of a session has changed: see {@link Session#remote}. */
-    default void moved(Session session) {}
-
-    /**
-     * A session has ended. The driver closes it before this method returns, by {@link
-     * #closeGracefully}, {@link #abort} or {@link Session#close}. Only a session that has ended as
-     * {@linkplain EndReason#isToldToPeer one that the peer is told} is still in the table, so that
-     * its peer can be told.
-     *
-     * @param reason why it has ended
-     */
-    void ended(Session session, EndReason reason);
 
     /**
      * A session that {@link #closeGracefully} or {@link #abort} has left in the table is no longer
@@ -187,8 +150,8 @@ public final class SessionTable {
 
     /**
      * Returns the time, in microseconds. Called once for each batch, before sessions are flushed,
-     * since {@link #incoming}, {@link #progressed} and {@link #ended} may have run for long. A
-     * segment with an earlier send time than its real one would soon count as lost.
+     * since {@link #incoming} and the owners of sessions may have run for long. A segment with an
+     * earlier send time than its real one would soon count as lost.
      *
      * @param nowUs the time that the table was given last, in microseconds; returned by default,
      *     which is right for virtual time
@@ -424,10 +387,10 @@ public final class SessionTable {
    *
    * @param remote the address of the peer
    * @param kcp the state machine, which is closed with the session
-   * @param owner an object of the driver's, such as a channel; may be null
+   * @param owner what is told of it, such as a channel
    * @throws IllegalArgumentException if the MTU has no room for the cipher's headers
    */
-  public Session newSession(InetSocketAddress remote, Kcp kcp, Object owner) {
+  public Session newSession(InetSocketAddress remote, Kcp kcp, Session.Owner owner) {
     return new Session(this, remote, kcp, owner);
   }
 
@@ -657,8 +620,8 @@ public final class SessionTable {
   }
 
   /**
-   * Ends a batch of {@link #receive}. Calls {@link Handler#progressed} for every session that has
-   * received something, and then flushes every session that has something to send.
+   * Ends a batch of {@link #receive}. Calls {@link Session.Owner#progressed} for every session that
+   * has received something, and then flushes every session that has something to send.
    *
    * @param nowUs the time, in microseconds
    */
@@ -679,7 +642,7 @@ public final class SessionTable {
 
   /**
    * Schedules a flush of a session. To be called when the owner has written to it, has read from it
-   * outside of {@link Handler#progressed}, or has asked for a probe.
+   * outside of {@link Session.Owner#progressed}, or has asked for a probe.
    */
   public void scheduleFlush(Session session) {
     flushQueue.onWrite(session);

@@ -53,7 +53,7 @@ class BlockedOutputTest {
     InetSocketAddress remote = new InetSocketAddress(InetAddress.getLoopbackAddress(), 1);
     for (int conv = 1; conv <= 5; conv++) {
       Kcp kcp = new Kcp(conv, KcpConfig.DEFAULT, context, 0);
-      Session session = table.newSession(remote, kcp, null);
+      Session session = driver.newSession(remote, kcp);
       table.add(session, 0);
       assertTrue(kcp.send(Unpooled.wrappedBuffer(new byte[100])));
       table.scheduleFlush(session);
@@ -81,7 +81,7 @@ class BlockedOutputTest {
     InetSocketAddress remote = new InetSocketAddress(InetAddress.getLoopbackAddress(), 1);
     ByteBuf probe = Unpooled.buffer();
     Segment.write(probe, 7, Segment.WASK, 0, 128, 0, 0, 0, 0);
-    table.add(table.newSession(remote, new Kcp(7, KcpConfig.DEFAULT, context, 0), null), 0);
+    table.add(driver.newSession(remote, new Kcp(7, KcpConfig.DEFAULT, context, 0)), 0);
 
     table.receive(remote, probe, 0);
     table.endBatch(0);

@@ -115,7 +115,7 @@ public final class Crowd {
   private Session accept(InetSocketAddress remote, int conv) {
     int tsOrigin = 0x3456_0000 + remote.hashCode();
     Kcp kcp = new Kcp(conv, serverConfig, context, tsOrigin);
-    Session session = server.table.newSession(remote, kcp, null);
+    Session session = server.newSession(remote, kcp);
     if (config.delivery() == Delivery.LANES) {
       server.table.answerLanes(session, LanesConfig.DEFAULT, remote.hashCode() | 1L << 40, conv);
     }
@@ -208,7 +208,7 @@ public final class Crowd {
       driver.output = remote -> new Output(address, remote);
       driver.onProgress = this::progressed;
       driver.onEnd = (ended, reason) -> clientEnds.add(reason);
-      session = driver.table.newSession(SERVER, new Kcp(conv, config, own, conv), null);
+      session = driver.newSession(SERVER, new Kcp(conv, config, own, conv));
       if (config.delivery() == Delivery.LANES) {
         driver.table.offerLanes(session, LanesConfig.DEFAULT, conv | 1L << 41);
       }

@@ -33,13 +33,12 @@ class FecSettingsTest {
           new UnpooledByteBufAllocator(true, true), MemoryBudget.unlimited(), new KcpCounters());
   private final FecContext fecContext = new FecContext(MemoryAccount.of(context.budget()));
   private final FecEncoder peer = new FecEncoder(PEERS, fecContext);
-  private final SessionTable table =
-      TestDriver.builder(context).fecContext(fecContext).build().table;
+  private final TestDriver driver = TestDriver.builder(context).fecContext(fecContext).build();
   private final Session session =
-      table.newSession(REMOTE, new Kcp(7, KcpConfig.DEFAULT, context, 0), null);
+      driver.newSession(REMOTE, new Kcp(7, KcpConfig.DEFAULT, context, 0));
 
   FecSettingsTest() {
-    table.add(session, 0);
+    driver.table.add(session, 0);
   }
 
   @AfterEach
@@ -68,8 +67,8 @@ class FecSettingsTest {
   }
 
   private void receive(ByteBuf packet) {
-    table.receive(REMOTE, packet, 0);
-    table.endBatch(0);
+    driver.table.receive(REMOTE, packet, 0);
+    driver.table.endBatch(0);
   }
 
   private long recovered() {

@@ -52,6 +52,7 @@ class FlushProtectionTest {
       new KcpContext(
           new UnpooledByteBufAllocator(true, true), MemoryBudget.unlimited(), new KcpCounters());
   private final TimerWheel deadlines = new TimerWheel(0);
+  private final TestDriver driver;
   private final SessionTable table;
   private final List<ByteBuf> packets = new ArrayList<>();
   private Session session;
@@ -59,7 +60,7 @@ class FlushProtectionTest {
   private long nowUs;
 
   FlushProtectionTest() {
-    TestDriver driver = TestDriver.builder(context).deadlines(deadlines).build();
+    driver = TestDriver.builder(context).deadlines(deadlines).build();
     driver.output = remote -> new Output();
     table = driver.table;
     openAnswered(config(), FecConfig.adaptive());
@@ -94,7 +95,7 @@ class FlushProtectionTest {
     }
     conv++;
     KcpConfig settings = config.build();
-    session = table.newSession(REMOTE, new Kcp(conv, settings, context, 0), null);
+    session = driver.newSession(REMOTE, new Kcp(conv, settings, context, 0));
     session.reconfigure(settings, fec);
     table.add(session, nowUs);
     receive(Segment.WINS, 0, 0);

@@ -31,6 +31,7 @@ public final class Host {
   public final UnpooledByteBufAllocator allocator = new UnpooledByteBufAllocator(true, true);
   final MemoryBudget budget = MemoryBudget.unlimited();
   final KcpContext context = new KcpContext(allocator, budget, new KcpCounters());
+  public final TestDriver driver;
   public final SessionTable table;
   public final Map<Integer, Session> sessions = new HashMap<>();
 
@@ -59,7 +60,7 @@ public final class Host {
   public Host(int port, KeyRing keys) {
     address = InetSocketAddress.createUnresolved("host", port);
     cipher = keys.newCipher();
-    TestDriver driver = TestDriver.builder(context).cipher(cipher).maxSessions(10).build();
+    driver = TestDriver.builder(context).cipher(cipher).maxSessions(10).build();
     driver.acceptor = this::session;
     driver.output = remote -> new SealingOutput();
     driver.onMismatch = (counter, remote) -> mismatches.add(counter + " host:" + remote.getPort());
@@ -79,7 +80,7 @@ public final class Host {
   }
 
   private Session session(InetSocketAddress remote, int conv) {
-    Session session = table.newSession(remote, new Kcp(conv, config, context, 0), null);
+    Session session = driver.newSession(remote, new Kcp(conv, config, context, 0));
     session.reconfigure(config, fec);
     TestDriver.configure(session, config -> config.datagramQueue(unreliableLimit));
     if (trustsPeers) {

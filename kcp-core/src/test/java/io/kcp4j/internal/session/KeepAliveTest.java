@@ -416,7 +416,7 @@ class KeepAliveTest {
   /** A session that has sent a number of segments, all of which were acknowledged. */
   private Session addUploader(int firstSn, int segments) {
     Session session =
-        table.newSession(REMOTE, KcpStarts.kcp(1, KcpConfig.DEFAULT, context, 0, firstSn), null);
+        driver.newSession(REMOTE, KcpStarts.kcp(1, KcpConfig.DEFAULT, context, 0, firstSn));
     table.add(session, nowUs);
     for (int i = 1; i <= segments; i++) {
       session.kcp().send(Unpooled.buffer().writeZero(10));

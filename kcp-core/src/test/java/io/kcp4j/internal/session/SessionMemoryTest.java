@@ -30,7 +30,7 @@ class SessionMemoryTest {
     KcpContext context =
         new KcpContext(
             UnpooledByteBufAllocator.DEFAULT, MemoryBudget.unlimited(), new KcpCounters());
-    SessionTable table = TestDriver.builder(context).maxSessions(1).build().table;
+    TestDriver driver = TestDriver.builder(context).maxSessions(1).build();
     InetSocketAddress remote = InetSocketAddress.createUnresolved("host", 1);
     Session[] sessions = new Session[SESSIONS];
     long bytes = 0;
@@ -38,7 +38,7 @@ class SessionMemoryTest {
       long before = allocatedBytes();
       for (int i = 0; i < SESSIONS; i++) {
         Kcp kcp = new Kcp(i, CONFIG, context, 0);
-        sessions[i] = table.newSession(remote, kcp, null);
+        sessions[i] = driver.newSession(remote, kcp);
       }
       bytes = (allocatedBytes() - before) / SESSIONS;
     }

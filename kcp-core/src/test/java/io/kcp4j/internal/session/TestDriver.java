@@ -28,10 +28,10 @@ import java.util.function.UnaryOperator;
 
 /**
  * A {@link SessionTable} and its driver, for tests, the simulator, fuzz targets and benchmarks. The
- * driver answers what the table asks by hooks. By default it accepts every session, discards every
- * packet, and closes sessions that have ended.
+ * driver answers what the table asks by hooks, and owns the sessions that it makes. By default it
+ * accepts every session, discards every packet, and closes sessions that have ended.
  */
-public final class TestDriver implements SessionTable.Handler {
+public final class TestDriver implements SessionTable.Handler, Session.Owner {
 
   /** Changes settings of a session. */
   public static void configure(Session session, UnaryOperator<KcpConfig.Builder> change) {
@@ -242,11 +242,16 @@ public final class TestDriver implements SessionTable.Handler {
 
   /** Makes a session with {@link #config}, which is not in the table yet. */
   public Session newSession(InetSocketAddress remote, int conv) {
-    Session session = table.newSession(remote, new Kcp(conv, config, context, 0), null);
+    Session session = newSession(remote, new Kcp(conv, config, context, 0));
     if (trustsPeers) {
       session.validatePath();
     }
     return session;
+  }
+
+  /** Makes a session of the driver's own, which is not in the table yet. */
+  public Session newSession(InetSocketAddress remote, Kcp kcp) {
+    return table.newSession(remote, kcp, this);
   }
 
   /**
@@ -299,7 +304,7 @@ public final class TestDriver implements SessionTable.Handler {
   }
 
   @Override
-  public void progressed(Session session, long nowUs) {
+  public void progressed(Session session) {
     if (isRecording) {
       events.add("progressed " + session.conv());
     }

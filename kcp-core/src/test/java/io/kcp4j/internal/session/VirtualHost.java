@@ -121,7 +121,7 @@ public final class VirtualHost {
   private void newSession(InetSocketAddress remote, int conv) {
     Kcp kcp = new Kcp(conv, config, context, tsOrigin);
     kcp.timestampsAreRandom();
-    session = driver.table.newSession(remote, kcp, null);
+    session = driver.newSession(remote, kcp);
     session.reconfigure(config, fec);
   }
 

@@ -104,7 +104,7 @@ final class MemoryClient {
     driver.onProgress = ignored -> progressed();
     driver.onEnd = (ended, reason) -> ended(reason);
     Kcp kcp = new Kcp(conv, MemoryPeers.config(conv), peers.clientContext, conv);
-    session = driver.table.newSession(MemoryPeers.SERVER, kcp, null);
+    session = driver.newSession(MemoryPeers.SERVER, kcp);
     TestDriver.configure(session, config -> config.keepAliveProbes(KEEP_ALIVE_PROBES));
     if (MemoryPeers.delivery(conv) == Delivery.LANES) {
       driver.table.offerLanes(session, LanesConfig.DEFAULT, conv | 1L << 41);

@@ -76,7 +76,7 @@ final class MemoryServer {
 
   private Session accept(InetSocketAddress remote, int conv) {
     Kcp kcp = new Kcp(conv, MemoryPeers.config(conv), peers.context, conv * 31);
-    Session session = driver.table.newSession(remote, kcp, null);
+    Session session = driver.newSession(remote, kcp);
     if (MemoryPeers.delivery(conv) == Delivery.LANES) {
       driver.table.answerLanes(session, LanesConfig.DEFAULT, conv | 1L << 40, conv);
     } else if (MemoryPeers.hasExtension(conv)) {

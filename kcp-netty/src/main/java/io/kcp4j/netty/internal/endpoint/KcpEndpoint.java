@@ -1,7 +1,6 @@
 package io.kcp4j.netty.internal.endpoint;
 
 import io.kcp4j.CloseReason;
-import io.kcp4j.EndReason;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.crypto.KeyRing;
 import io.kcp4j.internal.admission.Incoming;
@@ -346,7 +345,7 @@ public final class KcpEndpoint implements SessionTable.Handler {
   }
 
   /** Makes a session, which is not in the table yet. */
-  public Session newSession(InetSocketAddress remote, Kcp kcp, SessionChannel owner) {
+  public Session newSession(InetSocketAddress remote, Kcp kcp, Session.Owner owner) {
     log.begins(kcp.conv(), remote, keyRing, loop.nowUs());
     return table.newSession(remote, kcp, owner);
   }
@@ -378,13 +377,12 @@ public final class KcpEndpoint implements SessionTable.Handler {
    * Closes a session whose channel closes, and removes it from the table. If the peer has to be
    * told, it stays there without a channel for a while, and keeps the socket open.
    */
-  public void close(Session session) {
+  public void close(Session session, SessionChannel channel) {
     if (!isOpen() && last == null) {
       table.remove(session, nowUs());
       session.close();
       return;
     }
-    SessionChannel channel = channelOf(session);
     boolean stays =
         switch (channel.ending()) {
           case COMPLETE -> table.closeGracefully(session, nowUs());
@@ -502,10 +500,6 @@ public final class KcpEndpoint implements SessionTable.Handler {
 
   // Called by the session table.
 
-  private static SessionChannel channelOf(Session session) {
-    return (SessionChannel) session.owner();
-  }
-
   @Override
   public void incoming(Incoming incoming, long nowUs) {
     owner.incoming(this, incoming);
@@ -558,17 +552,6 @@ public final class KcpEndpoint implements SessionTable.Handler {
   @Override
   public void forward(InetSocketAddress remote, ByteBuf packet, int nonceBytes) {
     receiver.forward(remote, packet, nonceBytes);
-  }
-
-  @Override
-  public void progressed(Session session, long nowUs) {
-    log.received(session, nowUs);
-    channelOf(session).progressed();
-  }
-
-  @Override
-  public boolean flushed(Session session) {
-    return channelOf(session).flushed();
   }
 
   @Override
@@ -630,13 +613,11 @@ public final class KcpEndpoint implements SessionTable.Handler {
     closeIfUnused();
   }
 
-  @Override
-  public void unresponsive(Session session) {
-    SessionChannel channel = channelOf(session);
-    if (!channel.isAccepted() && !session.hasPeerAnswered()) {
-      logUnanswered(session);
-    }
-    channel.unresponsive();
+  // What a session's channel has logged, at the rate of the endpoint.
+
+  /** Logs the peer of a session that has received datagrams, if there are fragments in a stream. */
+  public void logFragments(Session session) {
+    log.received(session, loop.nowUs());
   }
 
   /** Logs that the peer of a client's session has not answered yet. */
@@ -650,17 +631,8 @@ public final class KcpEndpoint implements SessionTable.Handler {
     return log.unansweredDetail(session.fecConfig().isEncoding());
   }
 
-  @Override
-  public void moved(Session session) {
-    channelOf(session).moved(UdpTransport.withoutZeroScope(session.remote()));
-  }
-
-  @Override
-  public void ended(Session session, EndReason reason) {
-    SessionChannel channel = channelOf(session);
-    if (reason == EndReason.LANES_UNSUPPORTED && channel.isAccepted()) {
-      log.lanesUnsupported(UdpTransport.withoutZeroScope(session.remote()), loop.nowUs());
-    }
-    channel.ended(reason);
+  /** Logs that the client of a session has no lanes. */
+  public void logLanesUnsupported(Session session) {
+    log.lanesUnsupported(UdpTransport.withoutZeroScope(session.remote()), loop.nowUs());
   }
 }

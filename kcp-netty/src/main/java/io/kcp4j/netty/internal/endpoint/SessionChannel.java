@@ -1,10 +1,12 @@
 package io.kcp4j.netty.internal.endpoint;
 
-import io.kcp4j.EndReason;
 import io.kcp4j.internal.session.Session;
-import java.net.InetSocketAddress;
 
-/** The channel of a session, as its {@link KcpEndpoint} sees it. Called by its event loop. */
+/**
+ * What a {@link KcpEndpoint} asks of the channel of a session that begins or closes. What else
+ * concerns the session, the channel is told as its {@link Session.Owner}. Called by the event loop
+ * of the endpoint.
+ */
 public interface SessionChannel {
 
   /** What the peer is told when the channel closes. */
@@ -17,9 +19,6 @@ public interface SessionChannel {
     ABORTED
   }
 
-  /** Whether a server has accepted the channel. */
-  boolean isAccepted();
-
   /**
    * The session of a child that has passed through the server's pipeline, to be added to the table;
    * null if no handler has registered the child, or if it is closed.
@@ -28,26 +27,6 @@ public interface SessionChannel {
 
   /** The session of the child is in the table. */
   void added();
-
-  /** The session may have received something. */
-  void progressed();
-
-  /**
-   * The session has been flushed: there may be room to write. What is written now leaves in the
-   * same batch.
-   *
-   * @return whether the channel has completed writes, whose listeners may have written more
-   */
-  boolean flushed();
-
-  /** The peer has not answered for some time. */
-  void unresponsive();
-
-  /** The peer has shown that it is at another address. */
-  void moved(InetSocketAddress remote);
-
-  /** The session cannot go on. */
-  void ended(EndReason reason);
 
   /** What the peer is told of the end. The channel closes. */
   Ending ending();
