@@ -66,7 +66,7 @@ final class ChannelSession implements Session.Owner, SessionChannel, PendingWrit
 
   /** Schedules a flush: there is data to send, or the receive window may have opened. */
   void scheduleFlush() {
-    channel.endpoint().scheduleFlush(session);
+    session.table().scheduleFlush(session);
   }
 
   /** See {@link KcpChannel#stats}. From any thread. */

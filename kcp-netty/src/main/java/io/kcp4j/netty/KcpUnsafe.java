@@ -102,7 +102,7 @@ final class KcpUnsafe extends ForwardingUnsafe {
     session.waitingToBeWritten(in.totalPendingWriteBytes());
     if (sent || kcp.isSendDeferred() || kcp.isSendLimited()) {
       // If the allocator had no memory, it will be asked again; the path may have to be challenged.
-      channel.endpoint().scheduleFlush(session);
+      session.table().scheduleFlush(session);
     }
   }
 
@@ -113,7 +113,7 @@ final class KcpUnsafe extends ForwardingUnsafe {
     } else if (msg instanceof LaneMessage message) {
       writeToLane(message, promise);
     } else {
-      super.write(msg, promise);
+      unsafe.write(msg, promise);
     }
   }
 
@@ -156,7 +156,7 @@ final class KcpUnsafe extends ForwardingUnsafe {
     if (lanes != null && channel.isActive() && lanes.flushWrites()) {
       lanes.flush();
     }
-    super.flush();
+    unsafe.flush();
   }
 
   /** Why nothing can be written, or null. */

@@ -10,7 +10,8 @@ import java.net.SocketAddress;
 /** Forwards all calls to another {@code Unsafe}; subclasses change some of them. */
 public class ForwardingUnsafe implements Channel.Unsafe {
 
-  private final Channel.Unsafe unsafe;
+  /** The one to which calls are forwarded. */
+  protected final Channel.Unsafe unsafe;
 
   /** Makes one that forwards all calls. */
   protected ForwardingUnsafe(Channel.Unsafe unsafe) {

@@ -414,11 +414,6 @@ public final class KcpEndpoint implements SessionTable.Handler {
     table.remove(session, nowUs());
   }
 
-  /** Schedules a flush of a session, together with the others of this turn of the event loop. */
-  public void scheduleFlush(Session session) {
-    table.scheduleFlush(session);
-  }
-
   /** See {@link SessionTable#linger}. */
   public void linger(Session session, int timeoutMs, int maxMs) {
     table.linger(session, timeoutMs, maxMs, loop.readNowUs());
