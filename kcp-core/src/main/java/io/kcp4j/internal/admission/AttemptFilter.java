@@ -48,7 +48,7 @@ final class AttemptFilter {
   private long pressureUsedAtUs;
 
   /** Null while no address has been validated for some seconds. */
-  private AddressValidation validation;
+  private StatelessRetry validation;
 
   private long validationUsedAtUs;
 
@@ -67,10 +67,10 @@ final class AttemptFilter {
     }
   }
 
-  private AddressValidation validation(long nowUs) {
+  private StatelessRetry validation(long nowUs) {
     validationUsedAtUs = nowUs;
     if (validation == null) {
-      validation = new AddressValidation(responder, nowUs);
+      validation = new StatelessRetry(responder, nowUs);
     }
     return validation;
   }
@@ -96,7 +96,7 @@ final class AttemptFilter {
    *     answered one
    */
   boolean admitsSuccessor(SessionKey client, int predecessor, ByteBuf packet, long nowUs) {
-    AddressValidation validation = validation(nowUs);
+    StatelessRetry validation = validation(nowUs);
     int offer = validation.findOffer(packet);
     if (validation.showsToken(client, predecessor, packet, offer, nowUs)) {
       return FirstPacket.classify(packet) == FirstPacket.Kind.BEGINS;
@@ -123,7 +123,7 @@ final class AttemptFilter {
    */
   Decision decideOnReplay(
       SessionKey client, ByteBuf packet, long nonce, boolean hasBegun, long nowUs) {
-    AddressValidation validation = validation(nowUs);
+    StatelessRetry validation = validation(nowUs);
     int offer = validation.findOffer(packet);
     if (!hasBegun
         && !replays.get().containsNonce(nonce, nowUs)
@@ -155,7 +155,7 @@ final class AttemptFilter {
   /** Decides under the pressure of many sessions that are not validated. */
   Decision decideUnderPressure(SessionKey client, ByteBuf segments, long nowUs) {
     pressureUsedAtUs = nowUs;
-    AddressValidation validation = validation(nowUs);
+    StatelessRetry validation = validation(nowUs);
     if (pressure == null) {
       pressure = new Pressure(validation, nowUs);
     }
@@ -177,14 +177,14 @@ final class AttemptFilter {
     private static final int MAX_BURST_OF_NETWORK = 32;
     private static final int NETWORK_BUCKETS = 4096;
 
-    private final AddressValidation validation;
+    private final StatelessRetry validation;
     private final RepeatFilter attempts;
     private final Sampled repeated;
     private final AddressRateLimiter networks =
         new AddressRateLimiter(
             Scope.NETWORK, NETWORK_BUCKETS, MAX_PER_SECOND_AND_NETWORK, MAX_BURST_OF_NETWORK);
 
-    Pressure(AddressValidation validation, long nowUs) {
+    Pressure(StatelessRetry validation, long nowUs) {
       this.validation = validation;
       attempts = new RepeatFilter(nowUs);
       repeated = new Sampled(MAX_PER_SECOND, MAX_PER_SECOND, nowUs);

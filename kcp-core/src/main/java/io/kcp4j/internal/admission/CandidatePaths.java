@@ -54,7 +54,7 @@ public final class CandidatePaths {
   private final Set<Session> moving = new HashSet<>();
 
   /** Null until an address has been challenged. */
-  private AddressValidation.RetryTokens challenges;
+  private StatelessRetry.RetryTokens challenges;
 
   public CandidatePaths(
       SessionLifecycle lifecycle,
@@ -101,9 +101,9 @@ public final class CandidatePaths {
     return validated.size() == MAX_PATHS || moving.contains(session);
   }
 
-  private AddressValidation.RetryTokens challenges() {
+  private StatelessRetry.RetryTokens challenges() {
     if (challenges == null) {
-      challenges = new AddressValidation.RetryTokens();
+      challenges = new StatelessRetry.RetryTokens();
     }
     return challenges;
   }

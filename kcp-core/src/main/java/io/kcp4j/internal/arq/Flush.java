@@ -47,7 +47,7 @@ final class Flush {
     writer.split(splitBytes);
     retransmitLost(sender.isNewAllowed());
     if (sender.losses.unacknowledged() == 0) {
-      sender.liveness.progress(nowUs);
+      sender.userTimeout.progress(nowUs);
     }
     sendQueued(window);
     SegmentPuller puller = sender.puller();
@@ -128,7 +128,7 @@ final class Flush {
     }
     sender.counters.add(cause.counter(), 1);
     sender.counters.add(KcpCounter.RETRANSMITTED, 1);
-    sender.liveness.retransmitted(index, ts - losses.firstTs(index));
+    sender.userTimeout.retransmitted(index, ts - losses.firstTs(index));
   }
 
   /**

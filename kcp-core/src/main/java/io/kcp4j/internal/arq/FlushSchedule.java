@@ -36,9 +36,9 @@ final class FlushSchedule {
 
   /** When to flush at the latest, or {@link Time#NO_DEADLINE}; see {@link Kcp#nextDeadline}. */
   long deadlineUs() {
-    long flush = Math.min(flushAtUs, kcp.sender.admission.retryAtUs());
+    long flush = Math.min(flushAtUs, kcp.sender.queueLimit.retryAtUs());
     long retransmit = Math.max(kcp.sender.losses.deadlineUs(), kcp.sender.pacer.opensAtUs());
-    long end = Math.min(kcp.sender.probe.nextAtUs(), kcp.sender.liveness.deadlineUs());
+    long end = Math.min(kcp.sender.probe.nextAtUs(), kcp.sender.userTimeout.deadlineUs());
     long next = Math.min(Math.min(flush, retransmit), Math.min(end, kcp.extensionDeadlineUs()));
     return Math.min(Math.min(next, kcp.sender.pathChallengeAtUs()), kcp.sender.probeAtUs());
   }
@@ -60,7 +60,7 @@ final class FlushSchedule {
   /** The session was not driven for some time, which counts once. */
   private void excludeStop(long lateUs, long nowUs) {
     nextUs = Time.NO_DEADLINE;
-    kcp.sender.liveness.excludeDriverStall(lateUs);
+    kcp.sender.userTimeout.excludeDriverStall(lateUs);
     if (lateUs >= STOP_US) { // What has arrived meanwhile may still have to be read.
       kcp.sender.rtt.onResumed(lateUs, nowUs);
     }
@@ -72,7 +72,7 @@ final class FlushSchedule {
         && !kcp.sender.probe.isRequested()
         && !kcp.receiver.isUpdatePending()
         && !kcp.receiver.isWithheld()
-        && !kcp.sender.admission.isDeferred()
+        && !kcp.sender.queueLimit.isDeferred()
         && kcp.sender.rttProbeAtUs() == Time.NO_DEADLINE;
   }
 
@@ -84,14 +84,14 @@ final class FlushSchedule {
     }
     flushAtUs = Time.NO_DEADLINE;
     isDeferred = false;
-    kcp.sender.admission.endDeferral(nowUs);
+    kcp.sender.queueLimit.endDeferral(nowUs);
     kcp.sender.requestProbes(kcp.receiver.acks().isPending(), nowUs);
   }
 
   /** Starts and stops timers at the end of a batch or a flush. */
   void update(long nowUs) {
     kcp.sender.probe.update(kcp.sender.isRemoteWindowClosed(), nowUs);
-    kcp.sender.liveness.updateStall(kcp.sender.hasNew(), nowUs);
+    kcp.sender.userTimeout.updateZeroWindow(kcp.sender.hasNew(), nowUs);
     kcp.sender.updateLimit(nowUs);
     if (!isWaiting(nowUs)) {
       flushAtUs = Time.NO_DEADLINE;
@@ -102,7 +102,7 @@ final class FlushSchedule {
       isDeferred = opensAtUs > atUs && !isUnpacedWaiting(nowUs);
       flushAtUs = isDeferred ? opensAtUs : Math.min(atUs, flushAtUs);
     }
-    kcp.sender.admission.scheduleRetry(nowUs);
+    kcp.sender.queueLimit.scheduleRetry(nowUs);
   }
 
   /** Segments that wait for the pacer may do so for the whole interval, and ACKs with them. */

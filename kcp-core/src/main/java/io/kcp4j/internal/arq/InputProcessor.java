@@ -368,7 +368,7 @@ final class InputProcessor {
     int acknowledged = unacknowledged - losses.unacknowledged();
     if (acknowledged != 0) {
       losses.endInput(nowUs);
-      kcp.sender.liveness.progress(nowUs);
+      kcp.sender.userTimeout.progress(nowUs);
       if (kcp.sender.outage != null) {
         kcp.sender.outage.onAcknowledged(nowUs);
       }

@@ -22,7 +22,7 @@ import io.kcp4j.internal.send.PacketSize;
 import io.kcp4j.internal.send.SendBuffer;
 import io.kcp4j.internal.send.Sender;
 import io.kcp4j.internal.send.Tracing;
-import io.kcp4j.internal.send.WindowProbe;
+import io.kcp4j.internal.send.ZeroWindowProbe;
 import io.kcp4j.internal.wire.DatagramOutput;
 import io.kcp4j.internal.wire.KcpExtension;
 import io.kcp4j.internal.wire.Segment;
@@ -147,7 +147,7 @@ public final class Kcp {
    * EndReason#DEAD_LINK} to {@link EndReason#PROTOCOL_VIOLATION}.
    */
   public EndReason failure() {
-    return sender.liveness.failure();
+    return sender.userTimeout.failure();
   }
 
   /**
@@ -163,7 +163,7 @@ public final class Kcp {
   /** Fails the session if fragments have come that do not count down. */
   void failOnBadFragments() {
     if (receiver.isViolated()) {
-      sender.liveness.fail(EndReason.PROTOCOL_VIOLATION);
+      sender.userTimeout.fail(EndReason.PROTOCOL_VIOLATION);
     }
   }
 
@@ -348,7 +348,9 @@ public final class Kcp {
    * nothing is unacknowledged.
    */
   public long unacknowledgedSinceUs() {
-    return sender.losses.unacknowledged() == 0 ? Time.NO_DEADLINE : sender.liveness.progressAtUs();
+    return sender.losses.unacknowledged() == 0
+        ? Time.NO_DEADLINE
+        : sender.userTimeout.progressAtUs();
   }
 
   /** Whether something has been sent that the peer has to answer, and has not answered yet. */
@@ -429,8 +431,8 @@ public final class Kcp {
    * Lets a session that has failed as {@link EndReason#WRITE_STALLED} tell the peer that it gives
    * up.
    */
-  public void forgetStall() {
-    sender.liveness.forgetStall();
+  public void forgetZeroWindow() {
+    sender.userTimeout.forgetZeroWindow();
   }
 
   /** See {@link KcpExtension#isPeerDone}. */
@@ -511,7 +513,7 @@ public final class Kcp {
       reconfigure(sender.config, sender.size.overheadBytes(), BlackHoleDetector.BASE_MTU_BYTES);
       sender.counters.add(KcpCounter.MTU_BLACK_HOLES, 1);
     } catch (OutOfMemoryError e) { // Again with the next flush.
-      sender.admission.allocationFailed();
+      sender.queueLimit.allocationFailed();
     }
   }
 
@@ -635,7 +637,7 @@ public final class Kcp {
   /** There is memory again that {@link #memory} was short of: the next flush tells the window. */
   public void memoryBecameFree() {
     receiver.requestUpdate();
-    sender.admission.memoryBecameFree();
+    sender.queueLimit.memoryBecameFree();
   }
 
   /** Whether {@link #receive} would return something. */
@@ -661,17 +663,17 @@ public final class Kcp {
    * @throws IllegalStateException if the delivery is {@link Delivery#LANES}
    */
   public boolean send(ByteBuf data) {
-    return sender.admission.send(data);
+    return sender.queueLimit.send(data);
   }
 
   /** Whether {@link #send} would take something; in message mode a message of one segment. */
   public boolean isSendable() {
-    return sender.admission.isOpen();
+    return sender.queueLimit.isOpen();
   }
 
   /** Whether the allocator has failed in {@link #send}, which takes nothing for one interval. */
   public boolean isSendDeferred() {
-    return sender.admission.isDeferred();
+    return sender.queueLimit.isDeferred();
   }
 
   /**
@@ -679,7 +681,7 @@ public final class Kcp {
    * may challenge it.
    */
   public boolean isSendLimited() {
-    return sender.limit != null && sender.admission.isHeldBack();
+    return sender.limit != null && sender.queueLimit.isHeldBack();
   }
 
   /**
@@ -688,7 +690,7 @@ public final class Kcp {
    * window is still to come.
    */
   public boolean isSendShortOfMemory() {
-    return sender.admission.isShortOfMemory();
+    return sender.queueLimit.isShortOfMemory();
   }
 
   /**
@@ -697,7 +699,7 @@ public final class Kcp {
    * take everything.
    */
   public boolean takeSendRetry() {
-    return sender.isWindowFree() && sender.admission.takeRetry();
+    return sender.isWindowFree() && sender.queueLimit.takeRetry();
   }
 
   /**
@@ -706,7 +708,7 @@ public final class Kcp {
    * advertised: protocol.md 5.2.
    */
   public int maxMessageBytes() {
-    return sender.admission.maxMessageBytes();
+    return sender.queueLimit.maxMessageBytes();
   }
 
   /** The most fragments of a message that this side takes, to be said to the peer. */
@@ -716,7 +718,7 @@ public final class Kcp {
 
   /** The peer has said how many fragments of a message it takes, 1 to 255. */
   public void peerMessageFragments(int fragments) {
-    sender.admission.peerFragments(fragments);
+    sender.queueLimit.peerFragments(fragments);
   }
 
   /** The most milliseconds by which this side delays ACKs; 0 if it may delay those at gaps, too. */
@@ -866,7 +868,7 @@ public final class Kcp {
     }
     sender.reportFlush(window, nowUs);
     shrinkAtBlackHole();
-    sender.liveness.check(nowUs);
+    sender.userTimeout.check(nowUs);
     schedule.update(nowUs);
     schedule.continuePacing(nowUs);
     sender.endFlush();
@@ -920,7 +922,7 @@ public final class Kcp {
     int ts = flush.ts();
     receiver.flushAcks(writer, nowUs);
     writer.endAcks();
-    WindowProbe probe = sender.probe;
+    ZeroWindowProbe probe = sender.probe;
     probe.update(sender.isRemoteWindowClosed(), nowUs);
     boolean isProbing = probe.take(nowUs) && writer.control(Segment.WASK, ts, 0);
     if (receiver.takeUpdate()) {

@@ -1,7 +1,6 @@
 package io.kcp4j.internal.extension;
 
 import io.kcp4j.KcpCounter;
-import io.kcp4j.internal.admission.PathChallenges;
 import io.kcp4j.internal.arq.Kcp;
 import io.kcp4j.internal.wire.Time;
 import io.netty.buffer.ByteBuf;
@@ -22,7 +21,7 @@ public final class SessionItems {
   private StatelessResetDetector resetDetector;
 
   /** Null until one of the sides has challenged the other. */
-  private PathChallenges challenges;
+  private PathValidation pathValidation;
 
   /** Whether the peer has told, as was not reported, that it has ended the session. */
   private boolean isEndUnreported;
@@ -83,8 +82,8 @@ public final class SessionItems {
 
   /** Something has been received whose sender knows the session. */
   void receivedAlive() {
-    if (challenges != null) {
-      challenges.receivedAlive();
+    if (pathValidation != null) {
+      pathValidation.receivedAlive();
     }
     if (resetDetector != null) {
       resetDetector.received();
@@ -93,21 +92,21 @@ public final class SessionItems {
 
   /** The peer has responded from another address: it has to answer at this one, or has moved. */
   void challengePath(long challenge, long nowUs) {
-    challenges().challengeMove(challenge, nowUs);
+    pathValidation().challengeMove(challenge, nowUs);
   }
 
   /** A datagram has been taken in. */
   void endDatagram(long nowUs) {
     if (kcp.takePeerJump()) {
-      challenges().challengeClock(nowUs);
+      pathValidation().challengeClock(nowUs);
     }
   }
 
-  private PathChallenges challenges() {
-    if (challenges == null) {
-      challenges = new PathChallenges(kcp);
+  private PathValidation pathValidation() {
+    if (pathValidation == null) {
+      pathValidation = new PathValidation(kcp);
     }
-    return challenges;
+    return pathValidation;
   }
 
   // What is due
@@ -115,8 +114,8 @@ public final class SessionItems {
   /** When an item has to leave, or {@link Time#NO_DEADLINE}. */
   long deadlineUs(Extension.State state) {
     long deadlineUs = Time.NO_DEADLINE;
-    if (challenges != null) {
-      deadlineUs = challenges.deadlineUs(mayChallenge(state));
+    if (pathValidation != null) {
+      deadlineUs = pathValidation.deadlineUs(mayChallenge(state));
     }
     if (mayEnd(state)) {
       deadlineUs = Math.min(deadlineUs, closeHandshake.deadlineUs());
@@ -141,7 +140,7 @@ public final class SessionItems {
 
   /** The size of the items that {@link #write} writes. */
   int bytes(Extension.State state, long nowUs) {
-    int bytes = challenges == null ? 0 : challenges.itemsBytes(mayChallenge(state), nowUs);
+    int bytes = pathValidation == null ? 0 : pathValidation.itemsBytes(mayChallenge(state), nowUs);
     if (mayEnd(state)) {
       bytes += closeHandshake.itemsBytes(nowUs);
     }
@@ -161,8 +160,8 @@ public final class SessionItems {
     if (isQueryDue(nowUs)) {
       resetDetector.writeQuery(out, token, peerToken);
     }
-    if (challenges != null) {
-      challenges.write(out, mayChallenge(state), token, peerToken, nowUs);
+    if (pathValidation != null) {
+      pathValidation.write(out, mayChallenge(state), token, peerToken, nowUs);
     }
   }
 
@@ -194,8 +193,8 @@ public final class SessionItems {
       }
       case ExtensionMessage.PATH_CHALLENGE -> receiveChallenge(datagram, item, nowUs);
       case ExtensionMessage.PATH_RESPONSE -> {
-        if (challenges != null) {
-          challenges.responded(ExtensionMessage.longValue(datagram, item));
+        if (pathValidation != null) {
+          pathValidation.responded(ExtensionMessage.longValue(datagram, item));
         }
       }
       default -> {
@@ -224,7 +223,7 @@ public final class SessionItems {
     if (answersQuery && (resetDetector == null || !resetDetector.isAnswer(datagram, item))) {
       return;
     }
-    challenges().received(ExtensionMessage.longValue(datagram, item), nowUs);
+    pathValidation().received(ExtensionMessage.longValue(datagram, item), nowUs);
   }
 
   /** Takes the item STATELESS_RESET of a message without a token. */

@@ -67,7 +67,7 @@ public abstract class LossDetector {
       KcpConfig config, RttEstimator rtt, Redundancy redundancy, KcpCounters counters) {
     return switch (config.lossDetection()) {
       case RACK -> new RackDetector(rtt, redundancy, counters);
-      case FAST_RETRANSMIT -> new SkipCountDetector(rtt);
+      case FAST_RETRANSMIT -> new FastRetransmitDetector(rtt);
     };
   }
 

@@ -228,7 +228,7 @@ public final class BlackHoleDetector {
   /** See {@code Kcp.lossDetail}. */
   public String lossDetail() {
     if (failedPacketBytes > 0) {
-      return lossDetail(failedPacketBytes, sender.liveness.failure() == EndReason.PATH_MTU);
+      return lossDetail(failedPacketBytes, sender.userTimeout.failure() == EndReason.PATH_MTU);
     }
     if (sender.losses.unacknowledged() == 0) {
       return "";

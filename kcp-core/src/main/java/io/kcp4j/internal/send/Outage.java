@@ -66,7 +66,7 @@ public final class Outage {
   void begin(long nowUs) {
     if (!isOn && sender.isFreshnessExpected()) {
       isOn = true;
-      sinceUs = hasAnswered ? sinceUs : sender.liveness.progressAtUs();
+      sinceUs = hasAnswered ? sinceUs : sender.userTimeout.progressAtUs();
       scheduleProbe(nowUs);
     }
   }
@@ -137,7 +137,7 @@ public final class Outage {
     }
     end();
     hasAnswered = true;
-    sender.liveness.progress(nowUs);
+    sender.userTimeout.progress(nowUs);
     sender.events.windowUpdated();
     sender.losses.countTimeoutsFrom(nowUs, sender.losses.timeoutUs()); // Others leave after these.
     sendOldest(nowUs);

@@ -26,7 +26,7 @@ public final class SegmentPuller {
     int segmentBytes = Segment.HEADER_BYTES + sender.size.mssBytes();
     return isSourceReady()
         && sender.isOpen()
-        && !sender.admission.isDeferred()
+        && !sender.queueLimit.isDeferred()
         && sender.buffer.isAffordable(segmentBytes, segmentBytes);
   }
 
@@ -79,7 +79,7 @@ public final class SegmentPuller {
         segments = pullOne(chunk, mssBytes, enoughBytes);
       }
     } catch (OutOfMemoryError e) {
-      sender.admission.allocationFailed();
+      sender.queueLimit.allocationFailed();
     } finally {
       if (segments == 0) {
         sending.dropQueuedBeyond(queued); // Gives back what has been reserved.

@@ -35,9 +35,9 @@ public final class Sender {
   public final SendBuffer buffer;
   public final RemoteWindow remote;
   public final Pacer pacer = new Pacer();
-  public final WindowProbe probe = new WindowProbe();
-  public final Liveness liveness = new Liveness(this);
-  public final SendAdmission admission = new SendAdmission(this);
+  public final ZeroWindowProbe probe = new ZeroWindowProbe();
+  public final UserTimeout userTimeout = new UserTimeout(this);
+  public final SendQueueLimit queueLimit = new SendQueueLimit(this);
   public final SegmentEvents events;
 
   /** The settings in force. */
@@ -107,7 +107,7 @@ public final class Sender {
 
   /** Whether the session has neither failed nor been closed. */
   public boolean isOpen() {
-    return !isClosed && liveness.failure() == null;
+    return !isClosed && userTimeout.failure() == null;
   }
 
   /** Releases every buffer. Nothing is sent any more. */
@@ -244,7 +244,7 @@ public final class Sender {
   /** Whether new segments wait for the limit, and no ACK of one in flight can end that. */
   private boolean isBlocked() {
     return losses.unacknowledged() == 0
-        && (hasNew() || admission.isHeldBack())
+        && (hasNew() || queueLimit.isHeldBack())
         && isWindowFree()
         && !isNextAllowed(0);
   }
@@ -331,7 +331,7 @@ public final class Sender {
    * @param probeSlots those of the thread
    */
   public void timedOut(Outage.ProbeSlots probeSlots, long nowUs) {
-    if (nowUs - liveness.progressAtUs() < losses.timeoutUs()) {
+    if (nowUs - userTimeout.progressAtUs() < losses.timeoutUs()) {
       return;
     }
     if (outage == null) {

@@ -530,7 +530,7 @@ public final class SessionTable {
    * @return whether the session stays in the table; {@link Handler#closed} is called at its end
    */
   public boolean giveUpClosing(Session session, boolean hasMore, long nowUs) {
-    session.kcp().forgetStall();
+    session.kcp().forgetZeroWindow();
     int type = session.closeFailedType();
     boolean isFailedClose = type == ExtensionMessage.CLOSE_FAILED;
     return lifecycle.close(

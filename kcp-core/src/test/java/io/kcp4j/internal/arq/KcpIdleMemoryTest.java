@@ -12,9 +12,9 @@ import io.kcp4j.internal.memory.MemoryAccount;
 import io.kcp4j.internal.memory.MemoryBudget;
 import io.kcp4j.internal.receive.ReceiveQueue;
 import io.kcp4j.internal.receive.ReorderBuffer;
+import io.kcp4j.internal.recovery.FastRetransmitDetector;
 import io.kcp4j.internal.recovery.LossDetector;
 import io.kcp4j.internal.recovery.RttEstimator;
-import io.kcp4j.internal.recovery.SkipCountDetector;
 import io.kcp4j.internal.send.SendBuffer;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.UnpooledByteBufAllocator;
@@ -26,7 +26,7 @@ class KcpIdleMemoryTest {
   private final UnpooledByteBufAllocator allocator = new UnpooledByteBufAllocator(true, true);
   private final MemoryBudget budget = MemoryBudget.unlimited();
   private final KcpContext context = new KcpContext(allocator, budget, new KcpCounters());
-  private final LossDetector losses = new SkipCountDetector(new RttEstimator());
+  private final LossDetector losses = new FastRetransmitDetector(new RttEstimator());
 
   @Test
   void sendBufferGivesItsRingBackWithTheLastSegment() {

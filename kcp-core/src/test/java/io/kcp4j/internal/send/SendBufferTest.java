@@ -12,9 +12,9 @@ import io.kcp4j.internal.buffer.Chunk;
 import io.kcp4j.internal.buffer.RingPool;
 import io.kcp4j.internal.buffer.SendRing;
 import io.kcp4j.internal.memory.MemoryAccount;
+import io.kcp4j.internal.recovery.FastRetransmitDetector;
 import io.kcp4j.internal.recovery.LossDetector;
 import io.kcp4j.internal.recovery.RttEstimator;
-import io.kcp4j.internal.recovery.SkipCountDetector;
 import io.kcp4j.internal.wire.Segment;
 import io.netty.buffer.AbstractByteBufAllocator;
 import io.netty.buffer.ByteBuf;
@@ -37,7 +37,7 @@ class SendBufferTest {
 
   private final UnpooledByteBufAllocator allocator = new UnpooledByteBufAllocator(true, true);
   private final KcpContext context = KcpContext.of(allocator);
-  private final LossDetector losses = new SkipCountDetector(new RttEstimator());
+  private final LossDetector losses = new FastRetransmitDetector(new RttEstimator());
   private final SendBuffer buffer =
       new SendBuffer(
           new MemoryAccount(context), losses, new KcpContext.PerThread().sendRings, FIRST);

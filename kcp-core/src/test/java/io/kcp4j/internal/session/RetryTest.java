@@ -8,8 +8,8 @@ import io.kcp4j.Delivery;
 import io.kcp4j.EndReason;
 import io.kcp4j.KcpCounter;
 import io.kcp4j.crypto.KeyRing;
-import io.kcp4j.internal.admission.AddressValidation;
 import io.kcp4j.internal.admission.Incoming;
+import io.kcp4j.internal.admission.StatelessRetry;
 import io.kcp4j.internal.extension.ExtensionMessage;
 import io.kcp4j.internal.extension.Parameters;
 import io.kcp4j.internal.memory.MemoryBudget;
@@ -410,7 +410,7 @@ class RetryTest {
 
   @Test
   void answerOfAChallengeAdmitsOnceAndForAShortTime() {
-    AddressValidation.AnsweredChallenges answered = new AddressValidation.AnsweredChallenges();
+    StatelessRetry.AnsweredChallenges answered = new StatelessRetry.AnsweredChallenges();
     SessionKey key = new SessionKey(new InetSocketAddress(NetUtil.LOCALHOST4, 1), 7);
     SessionKey other = new SessionKey(new InetSocketAddress(NetUtil.LOCALHOST4, 1), 8);
     assertFalse(answered.remove(key, 0));
@@ -424,7 +424,7 @@ class RetryTest {
 
   @Test
   void timestampIsValidForItsClientAndForAShortTime() {
-    AddressValidation.RetryTokens tokens = new AddressValidation.RetryTokens();
+    StatelessRetry.RetryTokens tokens = new StatelessRetry.RetryTokens();
     SessionKey key = new SessionKey(new InetSocketAddress(NetUtil.LOCALHOST4, 1), 7);
     int ts = tokens.timestamp(key, 0);
     assertTrue(tokens.isTimestamp(key, ts, 15_999_999));
@@ -434,7 +434,7 @@ class RetryTest {
 
   @Test
   void tokenIsValidForItsClientAndForAShortTime() {
-    AddressValidation.RetryTokens tokens = new AddressValidation.RetryTokens();
+    StatelessRetry.RetryTokens tokens = new StatelessRetry.RetryTokens();
     InetSocketAddress remote = new InetSocketAddress(NetUtil.LOCALHOST4, 1);
     SessionKey key = new SessionKey(remote, 7);
     long token = tokens.of(key, 0, 0);
@@ -448,6 +448,6 @@ class RetryTest {
     InetSocketAddress otherHost = new InetSocketAddress("127.0.0.2", 1);
     assertFalse(tokens.isValid(new SessionKey(otherHost, 7), 0, token, 0));
     assertFalse(tokens.isValid(key, 1, token, 0), "of another predecessor");
-    assertFalse(new AddressValidation.RetryTokens().isValid(key, 0, token, 0));
+    assertFalse(new StatelessRetry.RetryTokens().isValid(key, 0, token, 0));
   }
 }

@@ -1,7 +1,6 @@
-package io.kcp4j.internal.admission;
+package io.kcp4j.internal.extension;
 
 import io.kcp4j.internal.arq.Kcp;
-import io.kcp4j.internal.extension.ExtensionMessage;
 import io.kcp4j.internal.extension.ExtensionMessage.Echo;
 import io.kcp4j.internal.wire.Time;
 import io.netty.buffer.ByteBuf;
@@ -12,7 +11,7 @@ import io.netty.buffer.ByteBuf;
  * have moved (13.9), or whose timestamps have jumped ahead (13.12). Made when one of these is first
  * needed.
  */
-public final class PathChallenges {
+final class PathValidation {
 
   /** How often a peer is challenged that may have moved, a probe timeout apart. */
   private static final int MOVE_CHALLENGES = 3;
@@ -47,7 +46,7 @@ public final class PathChallenges {
   /** The next one leaves no sooner. */
   private long restUntilUs = Long.MIN_VALUE;
 
-  public PathChallenges(Kcp kcp) {
+  public PathValidation(Kcp kcp) {
     this.kcp = kcp;
   }
 

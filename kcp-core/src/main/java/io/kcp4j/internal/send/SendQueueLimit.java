@@ -11,7 +11,7 @@ import io.netty.buffer.ByteBuf;
  * and the memory budget have room, in message mode whole messages only. While the allocator has no
  * memory, nothing is admitted for one interval; while the budget has none, for up to a second.
  */
-public final class SendAdmission {
+public final class SendQueueLimit {
 
   /** Many sessions may wait for memory: the time between two tries doubles until it is a second. */
   private static final int MAX_RETRY_MS = 1_000;
@@ -24,7 +24,7 @@ public final class SendAdmission {
   private int refusedBytes;
 
   /** How many fragments of a message the peer has said that it takes; 0 if it has not. */
-  public short peerFragments;
+  private short peerFragments;
 
   /** Whether there was no memory, and when to try again. */
   private boolean deferred;
@@ -32,9 +32,9 @@ public final class SendAdmission {
   /** How often that was so since anything was admitted, up to {@link #MAX_REFUSALS}. */
   private byte refusals;
 
-  public long retryAtUs = Time.NO_DEADLINE;
+  private long retryAtUs = Time.NO_DEADLINE;
 
-  SendAdmission(Sender sender) {
+  SendQueueLimit(Sender sender) {
     this.sender = sender;
   }
 

@@ -13,11 +13,11 @@ import io.kcp4j.internal.buffer.TransmissionOrder;
  *
  * <p>The skip counts are in {@link TransmissionOrder}.
  */
-public final class SkipCountDetector extends LossDetector {
+public final class FastRetransmitDetector extends LossDetector {
 
   private int threshold;
 
-  public SkipCountDetector(RttEstimator rtt) {
+  public FastRetransmitDetector(RttEstimator rtt) {
     super(rtt);
   }
 

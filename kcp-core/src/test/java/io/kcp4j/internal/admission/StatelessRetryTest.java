@@ -10,13 +10,13 @@ import java.net.InetSocketAddress;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
-/** {@link AddressValidation}: the clients that have answered a challenge. */
-class AddressValidationTest {
+/** {@link StatelessRetry}: the clients that have answered a challenge. */
+class StatelessRetryTest {
 
   private static final int CLIENTS = 100;
 
-  private final AddressValidation.AnsweredChallenges answered =
-      new AddressValidation.AnsweredChallenges();
+  private final StatelessRetry.AnsweredChallenges answered =
+      new StatelessRetry.AnsweredChallenges();
 
   private static SessionKey client(int number) {
     return new SessionKey(new InetSocketAddress(NetUtil.intToIpAddress(number), 5), number);

@@ -18,8 +18,10 @@ import java.util.Random;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** {@link SkipCountDetector} on a {@link SendBuffer} whose sequence numbers are about to wrap. */
-class SkipCountDetectorTest {
+/**
+ * {@link FastRetransmitDetector} on a {@link SendBuffer} whose sequence numbers are about to wrap.
+ */
+class FastRetransmitDetectorTest {
 
   private static final int FIRST = -3;
 
@@ -28,7 +30,7 @@ class SkipCountDetectorTest {
 
   private final KcpConfig.Builder config = KcpConfig.builder().intervalMs(1);
   private final RttEstimator rtt = new RttEstimator();
-  private final SkipCountDetector losses = new SkipCountDetector(rtt);
+  private final FastRetransmitDetector losses = new FastRetransmitDetector(rtt);
   private final SendBuffer buffer =
       new SendBuffer(
           new MemoryAccount(KcpContext.of(new UnpooledByteBufAllocator(true, true))),
@@ -36,7 +38,7 @@ class SkipCountDetectorTest {
           new KcpContext.PerThread().sendRings,
           FIRST);
 
-  SkipCountDetectorTest() {
+  FastRetransmitDetectorTest() {
     configure(config);
   }
 

@@ -4,26 +4,27 @@ import io.kcp4j.EndReason;
 import io.kcp4j.internal.wire.Time;
 
 /**
- * When the session fails: by a segment that was sent too often, by segments that stay
- * unacknowledged for too long (both protocol.md 7.1), by a peer that takes next to nothing (7.2),
- * or by a violation of the protocol (7.4).
+ * The user timeout (RFC 5482) and the zero window timeout: when the session fails. It fails by a
+ * segment that was sent too often, by segments that stay unacknowledged for too long (both
+ * protocol.md 7.1), by a peer that takes next to nothing (7.2), or by a violation of the protocol
+ * (7.4).
  */
-public final class Liveness {
+public final class UserTimeout {
 
-  /** dead_link in the reference, and its value there. */
+  /** dead_link of C KCP, and its value there. */
   private static final int MAX_TRANSMISSIONS = 20;
 
   private final Sender sender;
 
   /** Null until the peer has had no room for the first time. */
-  private WriteStall stall;
+  private ZeroWindowTimeout stall;
 
-  public EndReason failure;
+  private EndReason failure;
 
   /** See {@link #progress}. */
-  public long progressAtUs;
+  private long progressAtUs;
 
-  Liveness(Sender sender) {
+  UserTimeout(Sender sender) {
     this.sender = sender;
   }
 
@@ -33,7 +34,7 @@ public final class Liveness {
   }
 
   /** The session gives up what the peer does not take, and goes on for as long as that needs. */
-  public void forgetStall() {
+  public void forgetZeroWindow() {
     if (failure == EndReason.WRITE_STALLED) {
       failure = null;
       stall = null;
@@ -82,15 +83,15 @@ public final class Liveness {
     return progressAtUs;
   }
 
-  /** Notes whether the peer has room; see {@link WriteStall#update}. */
-  public void updateStall(boolean queued, long nowUs) {
+  /** Notes whether the peer has room; see {@link ZeroWindowTimeout#update}. */
+  public void updateZeroWindow(boolean queued, long nowUs) {
     if (stall == null && !queued) {
       return;
     }
     int remoteWindow = sender.remote.segments();
     int window = Math.min(sender.config.sendWindow(), sender.remote.largest());
-    if (stall == null && WriteStall.begins(queued, remoteWindow, window)) {
-      stall = new WriteStall();
+    if (stall == null && ZeroWindowTimeout.begins(queued, remoteWindow, window)) {
+      stall = new ZeroWindowTimeout();
     }
     if (stall != null) {
       stall.update(queued, remoteWindow, sender.buffer.una(), window, nowUs);
@@ -162,7 +163,7 @@ public final class Liveness {
    * ever. A window below that size counts as closed. A window that opens wider restarts the timer,
    * once.
    */
-  private static final class WriteStall {
+  private static final class ZeroWindowTimeout {
 
     private static final int MOST_SEGMENTS = 16;
 

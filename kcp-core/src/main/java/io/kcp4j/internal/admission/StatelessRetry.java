@@ -10,12 +10,12 @@ import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
 
 /**
- * Validates the addresses of clients before their sessions begin (RFC 9000 §8.1). A client that
- * offers the extension is sent a stateless retry (protocol.md 13.6), any other one a challenge that
- * KCP acknowledges (8.8). Nothing is kept for a client that has not answered. Made when an address
- * has to be validated, and dropped when no answer can be valid any more.
+ * Address validation of clients before their sessions begin (RFC 9000 §8.1). A client that offers
+ * the extension is sent a stateless retry (protocol.md 13.6), any other one a challenge that KCP
+ * acknowledges (8.8). Nothing is kept for a client that has not answered. Made when an address has
+ * to be validated, and dropped when no answer can be valid any more.
  */
-public final class AddressValidation {
+public final class StatelessRetry {
 
   /** How many retries are sent in a second, about, and at most. */
   private static final int RETRIES_PER_SECOND = 8_000;
@@ -33,7 +33,7 @@ public final class AddressValidation {
   private final AddressRateLimiter.Sampled retried;
   private final AddressRateLimiter.Sampled challenged;
 
-  AddressValidation(StatelessResponder responder, long nowUs) {
+  StatelessRetry(StatelessResponder responder, long nowUs) {
     this.responder = responder;
     retried = new AddressRateLimiter.Sampled(RETRIES_PER_SECOND, MAX_RETRIES_PER_SECOND, nowUs);
     challenged =
@@ -159,11 +159,10 @@ public final class AddressValidation {
   }
 
   /**
-   * The clients that have acknowledged the challenge of an {@link AddressValidation} within the
-   * last 8 to 16 s, until they repeat their first datagram. A hash table of small buckets, in which
-   * a new client replaces another one when its bucket is full: that is challenged again. With one
-   * place in each bucket, two clients that keep the same time could replace each other again and
-   * again.
+   * The clients that have acknowledged the challenge of an {@link StatelessRetry} within the last 8
+   * to 16 s, until they repeat their first datagram. A hash table of small buckets, in which a new
+   * client replaces another one when its bucket is full: that is challenged again. With one place
+   * in each bucket, two clients that keep the same time could replace each other again and again.
    */
   public static final class AnsweredChallenges {
 

@@ -7,10 +7,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.kcp4j.internal.wire.Time;
 import org.junit.jupiter.api.Test;
 
-/** {@link WindowProbe} alone. */
-class WindowProbeTest {
+/** {@link ZeroWindowProbe} alone. */
+class ZeroWindowProbeTest {
 
-  private final WindowProbe probe = new WindowProbe();
+  private final ZeroWindowProbe probe = new ZeroWindowProbe();
 
   @Test
   void restsUntilItIsNeeded() {

@@ -10,7 +10,7 @@ import io.kcp4j.internal.wire.Time;
  * <p>An answer that has been recorded can be replayed. So a keep-alive probe also challenges the
  * peer to acknowledge a timestamp that has not been sent before: protocol.md 7.3.
  */
-public final class WindowProbe {
+public final class ZeroWindowProbe {
 
   /** kcp-go's first wait; the reference waits 5 s, too long after a lost WINS. */
   private static final int FIRST_WAIT_US = 500_000;
