@@ -4,6 +4,7 @@ import io.kcp4j.KcpCounter;
 import io.kcp4j.KcpTracer;
 import io.kcp4j.internal.arq.Kcp;
 import io.kcp4j.internal.memory.MemoryAccount;
+import io.kcp4j.internal.scheduling.RateLimiter;
 import io.kcp4j.lanes.LaneKind;
 import io.kcp4j.lanes.LanesConfig;
 
@@ -25,7 +26,10 @@ final class PeerLanes {
   private final Kcp kcp;
   private final ControlFrames control;
   private final MemoryAccount memory;
-  private final RateLimit rateLimit;
+
+  /** The peer begins no more lanes than this: each may cost the application a channel. */
+  private final RateLimiter begins;
+
   private final int maxLanes;
   private final long hashSeed;
 
@@ -54,7 +58,7 @@ final class PeerLanes {
     this.hashSeed = hashSeed;
     memory = kcp.memory();
     maxLanes = config.maxLanes();
-    rateLimit = new RateLimit(config.maxNewLanesPerSecond());
+    begins = new RateLimiter(config.maxNewLanesPerSecond(), config.maxNewLanesPerSecond());
   }
 
   // Lanes that the peer begins
@@ -98,7 +102,7 @@ final class PeerLanes {
       return true;
     }
     boolean isPossible =
-        rateLimit.mayBegin(kcp)
+        mayBegin()
             && (!memory.isUnvalidated() || used < MAX_UNVALIDATED)
             && memory.tryReserveLane(attachmentBytes);
     if (isPossible) {
@@ -106,6 +110,25 @@ final class PeerLanes {
       used++;
     }
     return isPossible;
+  }
+
+  /**
+   * Whether something may arrive on an unused lane now; if not, which is counted, the peer has
+   * begun too many lanes within a second.
+   */
+  private boolean mayBegin() {
+    boolean mayBegin = begins.hasToken(kcp.inputAtUs());
+    if (!mayBegin) {
+      kcp.counters().add(KcpCounter.LANE_BEGINS_REFUSED, 1);
+    }
+    return mayBegin;
+  }
+
+  /** A lane may begin. Those of one segment begin together, so the bucket may owe tokens. */
+  private void takeBegin(Lane lane) {
+    if (lane.isUnused()) {
+      begins.take(kcp.inputAtUs());
+    }
   }
 
   /** A lane that neither side uses counts no more as begun. */
@@ -166,7 +189,7 @@ final class PeerLanes {
   /** A message arrives, or a part of one. */
   void inputBegun(Lane lane, LaneKind kind) {
     if (lane.inputKind == null) {
-      rateLimit.countIfUnused(kcp, lane);
+      takeBegin(lane);
       lane.inputKind = kind;
       stopDiscarded(lane);
     }
@@ -192,7 +215,7 @@ final class PeerLanes {
     if (tracer != null) {
       tracer.laneInputEnded(kcp.tracedAtUs(), lane.id());
     }
-    rateLimit.countIfUnused(kcp, lane);
+    takeBegin(lane);
     ends++;
     lane.set(Lane.INPUT_ENDING, true);
     if (lane.is(Lane.INPUT_DISCARDED)) {
@@ -224,45 +247,6 @@ final class PeerLanes {
   void sendControl() {
     if (!control.isEmpty()) {
       kcp.sourceBecameReady();
-    }
-  }
-
-  /**
-   * Limits how many lanes the peer begins in a second: each may cost the application a channel. A
-   * token bucket (GCRA) that holds a second's worth. The lanes of one segment begin together, so
-   * that they can overdraw the bucket.
-   */
-  private static final class RateLimit {
-
-    private static final long US_PER_S = 1_000_000;
-    private static final long NS_PER_US = 1_000;
-
-    private final long intervalNs;
-
-    /** When the bucket is full again; a session begins with a full one. */
-    private long fullAtNs = Long.MIN_VALUE;
-
-    RateLimit(int lanesPerSecond) {
-      intervalNs = US_PER_S * NS_PER_US / lanesPerSecond;
-    }
-
-    /**
-     * Whether something may arrive on an unused lane now; if not, which is counted, the peer has
-     * begun too many lanes within a second.
-     */
-    boolean mayBegin(Kcp kcp) {
-      if (fullAtNs <= (kcp.inputAtUs() + US_PER_S) * NS_PER_US - intervalNs) {
-        return true;
-      }
-      kcp.counters().add(KcpCounter.LANE_BEGINS_REFUSED, 1);
-      return false;
-    }
-
-    /** Something arrives on a lane, which may begin. */
-    void countIfUnused(Kcp kcp, Lane lane) {
-      if (lane.isUnused()) {
-        fullAtNs = Math.max(fullAtNs, kcp.inputAtUs() * NS_PER_US) + intervalNs;
-      }
     }
   }
 }
