@@ -11,9 +11,9 @@ import java.util.Objects;
 public final class KcpConfig {
 
   /** The size of a segment's header, in bytes. */
-  public static final int HEADER_BYTES = 24;
+  @Unstable public static final int HEADER_BYTES = 24;
 
-  /** The smallest MTU, in bytes, as in the reference: a header and a little payload. */
+  /** The smallest MTU, in bytes, as in C KCP: a header and a little payload. */
   public static final int MIN_MTU_BYTES = 50;
 
   /** The largest MTU, in bytes: kcp-go's receivers take no larger UDP payload. */
@@ -35,10 +35,10 @@ public final class KcpConfig {
    * The largest limit that is the window from the start, in segments: that of kcptun's server.
    * Below a larger limit, windows follow the path.
    */
-  public static final int MAX_FIXED_WINDOW = 1024;
+  @Unstable public static final int MAX_FIXED_WINDOW = 1024;
 
   /** The size with which such a window begins, in segments: it takes the largest message. */
-  public static final int INITIAL_WINDOW = 256;
+  @Unstable public static final int INITIAL_WINDOW = 256;
 
   /** So many segments may wait to be sent by default, however few may be in flight: 75 KB. */
   private static final int LEAST_SEND_QUEUE = 64;
@@ -209,9 +209,9 @@ public final class KcpConfig {
   }
 
   /**
-   * The most segments that may wait to be sent, beside those in flight: at least 1, or 0, the
-   * default. By default the limit is the number that may be in flight, within {@value
-   * #LEAST_SEND_QUEUE} to {@value #MAX_FIXED_WINDOW}. It never exceeds the send window.
+   * The most segments that may wait to be sent, beside those in flight: at least 1. With the
+   * setting 0, the default, the limit follows the number that may be in flight, and this returns
+   * its upper bound: the send window, at most {@value #MAX_FIXED_WINDOW}.
    */
   public int sendQueue() {
     return sendQueue == 0 ? Math.min(sendWindow, MAX_FIXED_WINDOW) : sendQueue;
@@ -334,6 +334,7 @@ public final class KcpConfig {
    *     extension would change, or in message mode the receive window or the limit on fragments
    *     would shrink: an incomplete message could never end
    */
+  @Unstable
   public void checkSuccessor(KcpConfig next) {
     if (next.delivery != delivery) {
       throw new IllegalArgumentException(
@@ -358,6 +359,7 @@ public final class KcpConfig {
   }
 
   /** The largest payload of a segment, in bytes: the MTU less the header. */
+  @Unstable
   public int mssBytes() {
     return mtuBytes - HEADER_BYTES;
   }

@@ -65,7 +65,7 @@ public final class KcpCounters {
     this(total, null, USUAL_SIZE);
   }
 
-  public KcpCounters(KcpCounters total, List<KcpCounters> parts, int size) {
+  private KcpCounters(KcpCounters total, List<KcpCounters> parts, int size) {
     this.values = new long[size];
     this.total = total;
     this.parts = parts;
@@ -95,6 +95,7 @@ public final class KcpCounters {
   }
 
   /** Adds {@code n} to one counter. For the thread that drives the sessions. */
+  @Unstable
   public void add(KcpCounter counter, long n) {
     assert parts == null;
     int i = counter.ordinal();
@@ -107,7 +108,7 @@ public final class KcpCounters {
     }
   }
 
-  /** Counts a datagram that was received, of so many bytes. For that thread, too. */
+  /** Counts a datagram that was received, with its size. For that thread, too. */
   @Unstable
   public void addDatagramIn(int bytes) {
     addDatagramIn(values, bytes);
@@ -116,7 +117,7 @@ public final class KcpCounters {
     }
   }
 
-  public static void addDatagramIn(long[] values, int bytes) {
+  private static void addDatagramIn(long[] values, int bytes) {
     values[KcpCounter.DATAGRAMS_IN.ordinal()]++;
     values[KcpCounter.BYTES_IN.ordinal()] += bytes;
   }
