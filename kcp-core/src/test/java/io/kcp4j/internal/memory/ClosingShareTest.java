@@ -1,4 +1,4 @@
-package io.kcp4j.internal.arq;
+package io.kcp4j.internal.memory;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;

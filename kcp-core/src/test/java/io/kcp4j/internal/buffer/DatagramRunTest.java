@@ -1,9 +1,9 @@
-package io.kcp4j.internal.arq;
+package io.kcp4j.internal.buffer;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.kcp4j.KcpCounters;
-import io.kcp4j.internal.buffer.Chunk;
+import io.kcp4j.internal.arq.KcpContext;
 import io.kcp4j.internal.buffer.Chunk.DatagramRun;
 import io.kcp4j.internal.memory.MemoryBudget;
 import io.kcp4j.internal.wire.DatagramOutput;

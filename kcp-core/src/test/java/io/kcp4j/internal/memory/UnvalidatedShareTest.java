@@ -1,11 +1,9 @@
-package io.kcp4j.internal.arq;
+package io.kcp4j.internal.memory;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.kcp4j.internal.memory.MemoryBudget;
-import io.kcp4j.internal.memory.MemoryLimit;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
