@@ -61,7 +61,7 @@ public interface CongestionControl {
 
   /**
    * How many segments may be in flight, from the oldest that is not acknowledged to the newest
-   * sent, as in the reference; at least 1.
+   * sent, as in C KCP; at least 1.
    */
   default int window() {
     return Integer.MAX_VALUE;

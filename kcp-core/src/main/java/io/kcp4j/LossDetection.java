@@ -9,8 +9,8 @@ public enum LossDetection {
    */
   RACK,
   /**
-   * By count, as the reference: a segment is lost when {@link KcpConfig#fastRetransmit()}
-   * acknowledgements have come for segments sent after it: protocol.md 4.4 and 4.5.
+   * By count, as C KCP: a segment is lost when {@link KcpConfig#fastRetransmit()} acknowledgements
+   * have come for segments sent after it: protocol.md 4.4 and 4.5.
    */
   FAST_RETRANSMIT
 }

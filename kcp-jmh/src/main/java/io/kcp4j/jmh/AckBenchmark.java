@@ -192,7 +192,7 @@ public class AckBenchmark extends KcpBenchmark {
     }
   }
 
-  /** The baseline: the linear searches of the reference alone, without parsing. */
+  /** The baseline: the linear searches of C KCP alone, without parsing. */
   @Benchmark
   @OperationsPerInvocation(ACKS)
   public boolean baselineLinear(Flight flight, Linear state) {

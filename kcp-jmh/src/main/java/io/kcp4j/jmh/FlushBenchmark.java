@@ -15,7 +15,7 @@ import org.openjdk.jmh.annotations.TearDown;
 
 /**
  * Flushes with a window of {@value #WINDOW} full segments. The lower bound of sending is one copy
- * of the payload. When no segment is due, the reference still examines each.
+ * of the payload. When no segment is due, C KCP still examines each.
  */
 public class FlushBenchmark extends KcpBenchmark {
 
@@ -86,7 +86,7 @@ public class FlushBenchmark extends KcpBenchmark {
     state.kcp.flush(state.nowUs, state.slots);
   }
 
-  /** The baseline: reading the deadline of each segment, as the reference does on every flush. */
+  /** The baseline: reading the deadline of each segment, as C KCP does on every flush. */
   @Benchmark
   public boolean baselineWalk(Window state) {
     boolean isDue = false;

@@ -1,9 +1,9 @@
 package io.kcp4j.jmh;
 
 /**
- * Acknowledgements as in the reference: a linear search from the oldest segment to the acknowledged
- * one, to mark it, and a second pass, to increment the skip count of each segment before it.
- * Acknowledged segments stay in place until {@code una} covers them, as in kcp-go.
+ * Acknowledgements as in C KCP: a linear search from the oldest segment to the acknowledged one, to
+ * mark it, and a second pass, to increment the skip count of each segment before it. Acknowledged
+ * segments stay in place until {@code una} covers them, as in kcp-go.
  */
 final class LinearAckBaseline {
 

@@ -171,7 +171,7 @@ public final class Incoming {
 
     public static final int MAX_PENDING_ACCEPTS = 256;
 
-    /** The first flight of a peer that knows no window yet: the reference assumes 128 segments. */
+    /** The first flight of a peer that knows no window yet: C KCP assumes 128 segments. */
     public static final int MAX_PACKETS = 128;
 
     private final KcpContext context;

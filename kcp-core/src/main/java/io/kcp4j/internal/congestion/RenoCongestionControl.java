@@ -5,7 +5,7 @@ import io.kcp4j.CongestionControl;
 import io.kcp4j.LossSample;
 
 /**
- * The congestion control of the reference ({@code ikcp.c}, after RFC 5681): slow start up to {@code
+ * The congestion control of C KCP ({@code ikcp.c}, after RFC 5681): slow start up to {@code
  * ssthresh}, then about one segment per round trip; half the flight after fast retransmit; one
  * segment after a timeout. The window does not grow beyond the peer's.
  */

@@ -7,7 +7,7 @@ import io.kcp4j.CongestionControl;
 import io.kcp4j.LossSample;
 import org.junit.jupiter.api.Test;
 
-/** {@link RenoCongestionControl} against values computed by hand from the reference's formula. */
+/** {@link RenoCongestionControl} against values computed by hand from C KCP's formula. */
 class RenoCongestionControlTest {
 
   private final CongestionControl control = CongestionControl.RENO.create(1000);
