@@ -49,7 +49,7 @@ public final class UnvalidatedSessions {
 
   private final SessionLifecycle lifecycle;
   private final MemoryBudget budget;
-  public int limit = DEFAULT_LIMIT;
+  private int limit = DEFAULT_LIMIT;
 
   /**
    * When a session was added, when it was put at its place, and whether it has taken a token of

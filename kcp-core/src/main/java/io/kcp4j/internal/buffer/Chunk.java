@@ -30,7 +30,7 @@ public final class Chunk {
 
   private final Recycler.Handle<Chunk> handle;
 
-  public ByteBuf memory;
+  private ByteBuf memory;
 
   /** The buffer's internal view; other users change its position and limit, too. */
   private ByteBuffer view;
@@ -39,7 +39,7 @@ public final class Chunk {
   private int viewStart;
 
   private int viewEnd;
-  public int end;
+  private int end;
 
   private Chunk(Recycler.Handle<Chunk> handle) {
     this.handle = handle;

@@ -70,7 +70,7 @@ public final class SendRing {
   public final TransmissionOrder.Links links;
 
   /** Null until a session needs it. It stays, and is charged, in the sessions after it. */
-  public int[] deliveries;
+  private int[] deliveries;
 
   public SendRing(int capacity) {
     this.capacity = capacity;

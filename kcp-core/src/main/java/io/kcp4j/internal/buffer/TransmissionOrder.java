@@ -38,12 +38,12 @@ public final class TransmissionOrder {
   }
 
   private Links links = NO_LINKS;
-  public int head = NONE;
-  public int tail = NONE;
-  public int headSkipCount;
-  public int size;
-  public int cursor = NONE;
-  public int visits;
+  private int head = NONE;
+  private int tail = NONE;
+  private int headSkipCount;
+  private int size;
+  private int cursor = NONE;
+  private int visits;
 
   public int size() {
     return size;

@@ -43,13 +43,13 @@ public final class CloseHandshake {
   private int copies;
 
   /** What the application says about a CLOSE, or null. */
-  public CloseReason reason;
+  private CloseReason reason;
 
   private int peerType;
-  public int peerValue;
+  private int peerValue;
 
   /** What the peer's application has said about a CLOSE, or null. */
-  public CloseReason peerReason;
+  private CloseReason peerReason;
 
   /** The strongest type that the peer has sent, which END_ACK repeats. */
   private int answerType;

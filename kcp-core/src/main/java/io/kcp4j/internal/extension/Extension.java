@@ -38,7 +38,7 @@ public class Extension implements KcpExtension {
   public final Offers.Token token;
 
   /** What this side has to show. */
-  public long peerToken;
+  private long peerToken;
 
   private State state;
 
@@ -46,7 +46,7 @@ public class Extension implements KcpExtension {
   private boolean hasRoom = true;
 
   /** Of a client: its offers. Null once there are no more. */
-  public Offers offers;
+  private Offers offers;
 
   /** When a server has answered last. */
   private long answeredAtUs = Long.MIN_VALUE;

@@ -34,12 +34,12 @@ public final class Offers {
   private boolean isAnswered;
 
   /** Null unless the server has refused the session. */
-  public CloseReason refusal;
+  private CloseReason refusal;
 
   /** When that counts, unless there is another answer before. */
   private long refusedAtUs = Time.NO_DEADLINE;
 
-  public boolean isRefused;
+  private boolean isRefused;
 
   Offers(Kcp kcp) {
     this.kcp = kcp;

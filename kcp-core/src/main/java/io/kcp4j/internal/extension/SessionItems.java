@@ -15,7 +15,7 @@ public final class SessionItems {
   private final Parameters.Exchange parameters;
 
   /** Null until one of the sides ends the session, or its output. */
-  public CloseHandshake closeHandshake;
+  private CloseHandshake closeHandshake;
 
   /** Of a client: null until the server has told the id of the session. */
   private StatelessResetDetector resetDetector;

@@ -93,16 +93,16 @@ public final class AmplificationLimit {
    * The latest transmissions, also of what is no longer in flight: sequence number, timestamp.
    * Empty until something is sent.
    */
-  public long[] sent = NONE;
+  private long[] sent = NONE;
 
   private int sentCount;
   private int nextSent;
 
   /** Whether the peer is to be validated soon, since it may hold more memory then. */
-  public boolean isChallengeRequested;
+  private boolean isChallengeRequested;
 
   /** Since when new segments wait, and none is in flight. */
-  public long blockedSinceUs = Time.NO_DEADLINE;
+  private long blockedSinceUs = Time.NO_DEADLINE;
 
   /** Since when the path is to be challenged. */
   private long challengeSinceUs = Time.NO_DEADLINE;

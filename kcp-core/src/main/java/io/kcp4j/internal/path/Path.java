@@ -29,7 +29,7 @@ public final class Path {
   private long bytesSent;
 
   /** Null unless the ARQ is limited. */
-  public Allowance allowance;
+  private Allowance allowance;
 
   public Path(InetSocketAddress remote) {
     this.remote = remote;

@@ -16,8 +16,8 @@ import java.util.Arrays;
  */
 public final class SessionKey implements Comparable<SessionKey> {
 
-  public InetSocketAddress remote;
-  public int conv;
+  private InetSocketAddress remote;
+  private int conv;
 
   public SessionKey(InetSocketAddress remote, int conv) {
     set(remote, conv);

@@ -49,26 +49,26 @@ public abstract class ReceiveBuffer {
   KcpConfig config;
 
   /** The sequence number that is next in order. */
-  public int next;
+  int next;
 
   private boolean isLossy;
 
   /** Whether what is not read is limited, and was at the limit at the end of the last batch. */
   private boolean isUnreadLimited;
 
-  public boolean isUnreadFull;
+  private boolean isUnreadFull;
 
   /** The latest timestamp of the segments beyond the gap. */
   private int tsBeyondGap;
 
   /** Whether a WINS is to be sent, which tells the peer of the window. */
-  public boolean isUpdatePending;
+  private boolean isUpdatePending;
 
   /** Whether the last flush has advertised a closed window only for lack of memory. */
-  public boolean isWithheld;
+  private boolean isWithheld;
 
-  public long receivedAtUs;
-  public int acceptedBytes;
+  private long receivedAtUs;
+  private int acceptedBytes;
 
   ReceiveBuffer(
       MemoryAccount account,

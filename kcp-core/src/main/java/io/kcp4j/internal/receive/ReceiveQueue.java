@@ -44,7 +44,7 @@ public final class ReceiveQueue {
   private int expectedFrg = NOTHING_EXPECTED;
   private int nextBufferBytes = MIN_BUFFER_BYTES;
   private boolean violated;
-  public int heldBytes;
+  private int heldBytes;
 
   public ReceiveQueue(MemoryAccount account, RingPool<Ring> rings, Delivery delivery) {
     this.account = account;

@@ -86,7 +86,7 @@ public final class ReorderBuffer {
   private Page[] pages = NO_PAGES;
   private int size;
   private ByteBuf block;
-  public int heldBytes;
+  private int heldBytes;
 
   public ReorderBuffer(MemoryAccount account) {
     this.account = account;

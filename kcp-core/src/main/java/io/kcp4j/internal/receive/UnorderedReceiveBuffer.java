@@ -18,7 +18,7 @@ public final class UnorderedReceiveBuffer extends ReceiveBuffer {
   private final TakenSegments taken;
 
   /** Null until the driver has set it; then nothing is taken. */
-  public SegmentSink sink;
+  private SegmentSink sink;
 
   UnorderedReceiveBuffer(
       MemoryAccount account,

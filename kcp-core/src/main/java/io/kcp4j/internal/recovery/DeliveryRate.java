@@ -36,7 +36,7 @@ public final class DeliveryRate implements AckSample.Rate {
   private static final int RATIO_GROWTH = 4;
 
   /** The size of a full segment, by which {@link #window} counts. */
-  public int segmentBytes;
+  private int segmentBytes;
 
   private long deliveredBytes;
   private long deliveredAtUs;

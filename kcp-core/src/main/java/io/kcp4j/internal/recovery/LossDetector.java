@@ -53,7 +53,7 @@ public abstract class LossDetector {
   /** The bound that had passed when the unfinished search began. */
   private long searchBoundUs;
 
-  public KcpTracer.LossCause cause;
+  private KcpTracer.LossCause cause;
 
   /** Whether the peer has acknowledged anything. Before that, only the oldest times out. */
   private boolean hasAcknowledged;

@@ -35,15 +35,15 @@ public final class RttEstimator {
   /** Before all times, and far enough from them for a difference. */
   public static final long NEVER = Long.MIN_VALUE / 2;
 
-  public int srttUs;
-  public int rttVarUs;
+  private int srttUs;
+  private int rttVarUs;
   private int minRtoUs;
   private int intervalUs;
 
   private final WindowedFilter minRtt = WindowedFilter.minimum(MIN_RTT_PERIOD_US);
 
   /** When the last sample was taken, or {@link #NEVER}. */
-  public long sampledAtUs = NEVER;
+  private long sampledAtUs = NEVER;
 
   /** When this process went on after it was stopped last. */
   private long stoppedUntilUs = NEVER;

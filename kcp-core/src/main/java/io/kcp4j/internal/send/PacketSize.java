@@ -14,10 +14,10 @@ public final class PacketSize {
   private char configuredMtuBytes;
 
   /** The most that the path takes, as far as is known. */
-  public char pathMtuBytes = KcpConfig.MAX_MTU_BYTES;
+  private char pathMtuBytes = KcpConfig.MAX_MTU_BYTES;
 
-  public char overheadBytes;
-  public char reservedBytes;
+  private char overheadBytes;
+  private char reservedBytes;
 
   /** Takes over sizes that fit. */
   public void set(int configuredMtuBytes, int pathMtuBytes, int overheadBytes, int reservedBytes) {

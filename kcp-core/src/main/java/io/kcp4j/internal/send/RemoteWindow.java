@@ -11,10 +11,10 @@ public final class RemoteWindow {
    */
   private static final int INITIAL_MESSAGE_FRAGMENTS = 128;
 
-  public int una;
+  private int una;
 
   /** 16 bits, as on the wire. */
-  public char segments = INITIAL_SEGMENTS;
+  private char segments = INITIAL_SEGMENTS;
 
   private int largest;
 

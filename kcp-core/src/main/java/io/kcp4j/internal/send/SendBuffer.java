@@ -27,8 +27,8 @@ public final class SendBuffer {
   private final SendChunks memory;
   private final RingPool<SendRing> rings;
 
-  public int una;
-  public int next;
+  private int una;
+  private int next;
   private int end;
   private int mask = -1;
 

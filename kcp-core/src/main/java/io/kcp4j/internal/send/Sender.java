@@ -44,7 +44,7 @@ public final class Sender {
   public KcpConfig config;
 
   /** Null while there is no source. */
-  public SegmentPuller puller;
+  private SegmentPuller puller;
 
   /** Null while there is no tracer. */
   public Tracing tracing;
@@ -62,12 +62,12 @@ public final class Sender {
   private RttProbe rttProbe;
 
   /** Null until a large segment has been lost often. */
-  public BlackHoleDetector blackHoles;
+  private BlackHoleDetector blackHoles;
 
   /** Whether the peer has sent something that was received in order. */
   private boolean hasReceived;
 
-  public boolean isClosed;
+  private boolean isClosed;
 
   public Sender(
       KcpConfig config,

@@ -13,7 +13,7 @@ public final class Tracing {
   public final KcpTracer tracer;
   private final Sender sender;
 
-  public long nowUs;
+  private long nowUs;
 
   public Tracing(KcpTracer tracer, Sender sender) {
     this.tracer = tracer;

@@ -44,7 +44,7 @@ public final class KeepAlive extends TimerWheel.Timer {
   /** The schedule of the table that the session is in, or null. */
   private Schedule schedule;
 
-  public long lastReceivedAtUs;
+  private long lastReceivedAtUs;
   private long payloadMovedAtUs;
 
   /** Payload bytes that have moved either way, and unreliable datagrams. */
@@ -256,7 +256,7 @@ public final class KeepAlive extends TimerWheel.Timer {
   protected void expire(long nowUs) {
     if (nowUs >= idleAtUs()) {
       if (nowUs - idleAtUs() < STALL_US) {
-        schedule.end(session, EndReason.IDLE, nowUs);
+        schedule.end(session, EndReason.IDLE_TIMEOUT, nowUs);
         return;
       }
       payloadMovedAtUs = nowUs + READ_FIRST_US - us(config().idleTimeoutMs());

@@ -83,12 +83,12 @@ public final class Session extends FlushQueue.Entry {
   private UnreliableQueues unreliable;
 
   /** That of the table, which other sessions share, until this one uses FEC. */
-  public FecLayer fec;
+  private FecLayer fec;
 
   public final KeepAlive keepAlive = new KeepAlive(this);
 
   /** Null unless the session offers the extension, has received a message, or sends an end. */
-  public Extension extension;
+  private Extension extension;
 
   /** Whether the session itself counts as memory that is held. */
   private boolean isCharged;

@@ -31,7 +31,7 @@ public final class Timestamps {
   private int newestOrFirst;
 
   /** Null unless the peer is known to have one. */
-  public PeerClock peerClock;
+  private PeerClock peerClock;
 
   /**
    * @param origin the timestamp at time 0
