@@ -8,15 +8,15 @@ public enum EndReason {
   /** One segment was sent 20 times, and first {@link KcpConfig#userTimeoutMs()} ago. */
   DEAD_LINK,
   /** While segments were in flight, none was acknowledged for {@link KcpConfig#userTimeoutMs()}. */
-  NO_PROGRESS,
+  USER_TIMEOUT,
   /**
    * One of these, by a segment whose datagram exceeds 1,200 bytes: the path drops datagrams of that
-   * size, and takes smaller ones. {@code KcpEndException} has the size. The wire has no way to send
-   * what is in flight in smaller segments.
+   * size, and takes smaller ones. {@code KcpSessionClosedException} has the size. The wire has no
+   * way to send what is in flight in smaller segments.
    */
   PATH_MTU,
   /** The peer's window was closed for {@link KcpConfig#zeroWindowTimeoutMs()}. */
-  WRITE_STALLED,
+  ZERO_WINDOW_TIMEOUT,
   /** In message mode: the peer's fragments do not count down to the end of a message. */
   PROTOCOL_VIOLATION,
   /** The peer has another {@link Delivery}. */
@@ -26,10 +26,10 @@ public enum EndReason {
   /** Nothing was received from the peer, and several keep-alive probes stayed unanswered. */
   KEEP_ALIVE_TIMEOUT,
   /**
-   * One of {@link #DEAD_LINK}, {@link #NO_PROGRESS} and {@link #KEEP_ALIVE_TIMEOUT}, of a session
+   * One of {@link #DEAD_LINK}, {@link #USER_TIMEOUT} and {@link #KEEP_ALIVE_TIMEOUT}, of a session
    * whose peer has never shown that it receives what is sent to it.
    */
-  NEVER_ANSWERED,
+  HANDSHAKE_TIMEOUT,
   /**
    * The peer of an accepted session has not proven that it receives what is sent to it, and there
    * were too many such sessions.
@@ -44,7 +44,7 @@ public enum EndReason {
    * The peer's address has begun more sessions than it may have, and this is the oldest of them. Or
    * the client has begun again, with the same address and conversation id.
    */
-  REPLACED,
+  SUPERSEDED,
   /**
    * The system has reported by ICMP that nobody listens at the peer's port, and nothing was
    * received from the peer since.
@@ -57,7 +57,7 @@ public enum EndReason {
    */
   CLOSE_TIMEOUT,
   /** No payload moved in either direction for the idle timeout. */
-  IDLE,
+  IDLE_TIMEOUT,
   /**
    * The peer was closing the session, and has given up before all that it had sent arrived. What
    * arrived in order could be read.
@@ -68,8 +68,9 @@ public enum EndReason {
   /** The server has refused to begin the session. */
   REFUSED,
   /**
-   * The peer does not know the session any more: it has restarted, it has ended the session while
-   * this process stood still or the path was interrupted, or the client's address has changed.
+   * The peer does not know the session any more, as its stateless reset (RFC 9000 §10.3) or its
+   * answer for an ended session says: it has restarted, it has ended the session while this process
+   * stood still or the path was interrupted, or the client's address has changed.
    */
   SESSION_UNKNOWN,
   /**
@@ -79,20 +80,25 @@ public enum EndReason {
    */
   PEER_MOVED;
 
-  /** Whether the peer has not answered. */
+  /**
+   * Whether the peer, which had answered before, stopped answering. False for {@link
+   * #HANDSHAKE_TIMEOUT}, whose peer never answered, and for {@link #ZERO_WINDOW_TIMEOUT}, whose
+   * peer answers that it has no room.
+   */
   public boolean isTimeout() {
-    return this == DEAD_LINK || this == NO_PROGRESS || this == KEEP_ALIVE_TIMEOUT;
+    return this == DEAD_LINK || this == USER_TIMEOUT || this == KEEP_ALIVE_TIMEOUT;
   }
 
   /** Whether this side has ended the session by itself, so that the peer can be told. */
+  @Unstable
   public boolean isToldToPeer() {
     return switch (this) {
-      case IDLE,
+      case IDLE_TIMEOUT,
           DELIVERY_MISMATCHED,
           LANES_UNSUPPORTED,
           MEMORY_SHORTAGE,
           CLOSE_TIMEOUT,
-          WRITE_STALLED ->
+          ZERO_WINDOW_TIMEOUT ->
           true;
       default -> false;
     };

@@ -36,7 +36,10 @@ public enum KcpCounter {
   EARLY_RETRANSMITTED("segments.early.retransmitted", "segments"),
   /** Segments retransmitted since a later one had arrived and they were overdue. */
   TIME_THRESHOLD_RETRANSMITTED("segments.time.threshold.retransmitted", "segments"),
-  /** Retransmissions that were not needed, as acknowledgements of earlier ones have shown. */
+  /**
+   * Retransmissions that were not needed, as acknowledgements of earlier ones have shown. Counted
+   * with {@link LossDetection#RACK}.
+   */
   SPURIOUSLY_RETRANSMITTED("segments.spuriously.retransmitted", "segments"),
   /** Second copies of retransmitted segments; they count as no retransmissions. */
   COPIES_OUT("segments.copies.out", "segments"),
@@ -140,16 +143,18 @@ public enum KcpCounter {
    * Challenges sent to clients that begin a session and have no extension: they are to show that
    * they receive at their addresses.
    */
-  CHALLENGES_OUT("challenges.out", "datagrams"),
+  ADDRESS_CHALLENGES_OUT("address.challenges.out", "datagrams"),
 
-  /** Packets that no key opens; counted by the endpoint, since they belong to no session. */
-  OPEN_FAILED("datagrams.open.failed", "datagrams"),
-  /** Packets that were not opened since too many others could not be; counted by the endpoint. */
-  OPEN_SKIPPED("datagrams.open.skipped", "datagrams"),
+  /** Packets that no key decrypts; counted by the endpoint, since they belong to no session. */
+  DECRYPT_FAILED("datagrams.decrypt.failed", "datagrams"),
   /**
-   * Packets that no key opens and that are KCP in plaintext, most likely of a peer without keys.
+   * Packets that nobody tried to decrypt since too many others had failed; counted by the endpoint.
    */
-  UNSEALED("datagrams.unsealed", "datagrams"),
+  DECRYPT_SKIPPED("datagrams.decrypt.skipped", "datagrams"),
+  /**
+   * Packets that no key decrypts and that are KCP in plaintext, most likely of a peer without keys.
+   */
+  PLAINTEXT_RECEIVED("datagrams.plaintext", "datagrams"),
   /** Datagrams above the size limit; counted by the endpoint, since they belong to no session. */
   OVERSIZE("datagrams.oversize", "datagrams"),
   /** Datagrams from port 0, which cannot be answered; counted by the endpoint. */

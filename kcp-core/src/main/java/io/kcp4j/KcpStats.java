@@ -12,7 +12,7 @@ package io.kcp4j;
  * @param queued segments written and not yet sent
  * @param mtuBytes the largest packet that is sent, in bytes, with the headers of all layers: the
  *     MTU, or 1,200 if the path drops larger ones; 0 before the session was made
- * @param heldBytes the capacity of all buffers that the session holds, in bytes
+ * @param usedMemoryBytes the capacity of all buffers that the session holds, in bytes
  * @param congestion what the congestion control knows and does
  * @param counters a copy of the counters
  */
@@ -25,7 +25,7 @@ public record KcpStats(
     int inFlight,
     int queued,
     int mtuBytes,
-    long heldBytes,
+    long usedMemoryBytes,
     Congestion congestion,
     KcpCounters counters) {
 

@@ -143,7 +143,7 @@ class AllocationFailureTest {
     ByteBuf last = messages.fragment(1, 0, bytes(5000));
     messages.receiveBatch(last);
     assertEquals(1, messages.count(KcpCounter.ALLOCATION_FAILED));
-    assertEquals(messages.kcp.stats().heldBytes(), messages.budget.usedBytes());
+    assertEquals(messages.kcp.stats().usedMemoryBytes(), messages.budget.usedBytes());
     allocator.left = 1;
     messages.receiveBatch(last);
     assertEquals(Unpooled.wrappedBuffer(bytes(3000), bytes(5000)), messages.receiveAll());
@@ -205,7 +205,7 @@ class AllocationFailureTest {
       assertFalse(messages.kcp.send(message));
       assertEquals(5, message.readerIndex());
       assertEquals(1, messages.kcp.stats().queued());
-      assertEquals(messages.kcp.stats().heldBytes(), messages.budget.usedBytes());
+      assertEquals(messages.kcp.stats().usedMemoryBytes(), messages.budget.usedBytes());
       messages.kcp.afterSend(messages.nowUs, messages);
       messages.runTo(messages.kcp.nextDeadline());
     }
@@ -227,7 +227,7 @@ class AllocationFailureTest {
       allocator.left = chunks;
       assertThrows(OutOfMemoryError.class, () -> driven.kcp.reconfigure(smaller));
       assertEquals(before, driven.kcp.config());
-      assertEquals(driven.kcp.stats().heldBytes(), driven.budget.usedBytes());
+      assertEquals(driven.kcp.stats().usedMemoryBytes(), driven.budget.usedBytes());
       assertEquals(queued, driven.kcp.stats().queued());
     }
     allocator.left = Integer.MAX_VALUE;

@@ -123,11 +123,11 @@ class KcpTracerTest {
   void timeoutsAndTheFailureThatTheyCauseAreReportedOnce() {
     driven.sendSegments(1);
     driven.runTo(60_000_000);
-    assertEquals(EndReason.NO_PROGRESS, driven.kcp.failure());
+    assertEquals(EndReason.USER_TIMEOUT, driven.kcp.failure());
     assertEquals(2, events.count(" lost 0 TIMEOUT"));
-    assertEquals(1, events.count(" failed NO_PROGRESS"));
+    assertEquals(1, events.count(" failed USER_TIMEOUT"));
     driven.kcp.flush(70_000_000, driven);
-    assertEquals(1, events.count(" failed NO_PROGRESS"));
+    assertEquals(1, events.count(" failed USER_TIMEOUT"));
   }
 
   @Test

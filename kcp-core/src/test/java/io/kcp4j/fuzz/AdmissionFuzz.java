@@ -248,7 +248,7 @@ public final class AdmissionFuzz {
     Check.that(sessions.remove(session), "ended twice");
     Check.that(reason != EndReason.PEER_MOVED || hasResponded, "moved without a response");
     Check.that(reason != EndReason.EVICTED || !isValidated, "a validated session was evicted");
-    Check.that(reason != EndReason.REPLACED || isValidated, "one was replaced too early");
+    Check.that(reason != EndReason.SUPERSEDED || isValidated, "one was replaced too early");
   }
 
   private void checkLimits() {

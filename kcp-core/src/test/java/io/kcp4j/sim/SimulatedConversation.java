@@ -278,7 +278,7 @@ final class SimulatedConversation {
   boolean mayEndPeer(EndReason reason) {
     return isClosed
         && switch (reason) {
-          case KEEP_ALIVE_TIMEOUT, NEVER_ANSWERED, WRITE_STALLED -> true;
+          case KEEP_ALIVE_TIMEOUT, HANDSHAKE_TIMEOUT, ZERO_WINDOW_TIMEOUT -> true;
           case RESET -> isAborted;
           case SESSION_UNKNOWN -> hasExtension;
           default -> false;

@@ -438,7 +438,7 @@ public final class SimulatedEndpoints {
     /** Whether a client has ended since none of its segments was ever acknowledged. */
     private boolean isUnanswered(int conv, EndReason reason) {
       boolean isUnanswered =
-          reason == EndReason.NEVER_ANSWERED
+          reason == EndReason.HANDSHAKE_TIMEOUT
               || reason == EndReason.KEEP_ALIVE_TIMEOUT
               || reason == EndReason.REFUSED;
       return isUnanswered && clientSides.get(conv).session().kcp().srttUs() == 0;
@@ -500,7 +500,7 @@ public final class SimulatedEndpoints {
   private boolean hasAskedClients() {
     KcpCounters counters = server.counters();
     asksClients |=
-        counters.get(KcpCounter.RETRIES_OUT) + counters.get(KcpCounter.CHALLENGES_OUT) > 0;
+        counters.get(KcpCounter.RETRIES_OUT) + counters.get(KcpCounter.ADDRESS_CHALLENGES_OUT) > 0;
     return asksClients;
   }
 
@@ -543,13 +543,13 @@ public final class SimulatedEndpoints {
       // Without the key: it is not parsed.
       byte[] noise = new byte[random.nextInt(1500)];
       random.nextBytes(noise);
-      server.receiveUnclaimed(attackerAddress, noise, KcpCounter.OPEN_FAILED);
+      server.receiveUnclaimed(attackerAddress, noise, KcpCounter.DECRYPT_FAILED);
       return;
     }
     Supplier<KcpCounter> countedAs = writeAttack(datagram);
     if (layers.isSealed()
         && datagram.writerIndex() - headroom < FecPacket.DATA_HEADER_BYTES + Integer.BYTES) {
-      countedAs = () -> KcpCounter.OPEN_FAILED; // Too short for a packet: not opened.
+      countedAs = () -> KcpCounter.DECRYPT_FAILED; // Too short for a packet: not opened.
     }
     server.receiveUnclaimed(attackerAddress, seal(datagram), countedAs);
   }

@@ -162,7 +162,7 @@ final class SimulatedFlood {
   /** A session of it has ended. */
   void ended(EndReason reason) {
     Check.that(
-        reason == EndReason.EVICTED || reason == EndReason.NEVER_ANSWERED,
+        reason == EndReason.EVICTED || reason == EndReason.HANDSHAKE_TIMEOUT,
         () -> "a session of the flood ended: " + reason);
   }
 

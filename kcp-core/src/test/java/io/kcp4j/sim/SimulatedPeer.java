@@ -411,7 +411,7 @@ public final class SimulatedPeer {
     Check.that(
         before.inFlight() == after.inFlight()
             && before.queued() == after.queued()
-            && before.heldBytes() == after.heldBytes()
+            && before.usedMemoryBytes() == after.usedMemoryBytes()
             && before.congestionWindow() == after.congestionWindow()
             && (deadlineBefore == kcp.nextDeadline()
                 || mayEndOutage(result, deadlineBefore, nowUs)),
@@ -452,8 +452,11 @@ public final class SimulatedPeer {
     Check.that(
         stats.inFlight() == 0 || stats.inFlight() <= wire.newSegments(), "in flight, not sent");
     largestQueue = Math.max(largestQueue, stats.queued());
-    Check.that(stats.heldBytes() == budget.usedBytes(), "held bytes differ from the budget's");
-    Check.that(stats.heldBytes() <= maxHeldBytes(), () -> "holds " + stats.heldBytes() + " bytes");
+    Check.that(
+        stats.usedMemoryBytes() == budget.usedBytes(), "held bytes differ from the budget's");
+    Check.that(
+        stats.usedMemoryBytes() <= maxHeldBytes(),
+        () -> "holds " + stats.usedMemoryBytes() + " bytes");
     Check.that(stats.rtoUs() <= MAX_RTO_US && stats.rtoUs() > 0, () -> "rto " + stats.rtoUs());
     if (wire.lastAckAtUs() == nowUs) {
       ackDueAtUs = Long.MAX_VALUE;
@@ -524,7 +527,9 @@ public final class SimulatedPeer {
   void finish() {
     KcpStats stats = kcp.stats();
     Check.that(stats.inFlight() == 0 && stats.queued() == 0, "drained with " + stats);
-    Check.that(stats.heldBytes() == 0, "holds " + stats.heldBytes() + " bytes when all is read");
+    Check.that(
+        stats.usedMemoryBytes() == 0,
+        "holds " + stats.usedMemoryBytes() + " bytes when all is read");
     Check.that(actsDone == side.acts().size(), "not all acts were performed");
     checkCounters(stats.counters());
     checkWakeUps();

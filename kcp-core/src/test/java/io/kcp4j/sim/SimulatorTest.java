@@ -43,7 +43,7 @@ class SimulatorTest {
           KcpCounter.STATELESS_RESETS_OUT,
           KcpCounter.ENDED_OUT,
           KcpCounter.REFUSALS_OUT,
-          KcpCounter.OPEN_FAILED,
+          KcpCounter.DECRYPT_FAILED,
           KcpCounter.FEC_PARITY_OUT,
           KcpCounter.FEC_PARITY_IN,
           KcpCounter.FEC_RECOVERED,

@@ -198,7 +198,7 @@ class EchoCommandsTest {
   void serverThatDoesNotEchoTimesOut() throws Exception {
     Outcome outcome = echoAgainst(Sink::new, "--bytes", "1000", "--idle-timeout", "1");
     assertEquals(1, outcome.exitCode());
-    assertTrue(outcome.err().contains("IDLE"), outcome.err());
+    assertTrue(outcome.err().contains("IDLE_TIMEOUT"), outcome.err());
     assertEquals(1, outcome.err().lines().count());
   }
 

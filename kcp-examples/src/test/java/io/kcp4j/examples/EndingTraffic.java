@@ -3,7 +3,7 @@ package io.kcp4j.examples;
 import static java.util.concurrent.TimeUnit.MILLISECONDS;
 
 import io.kcp4j.netty.KcpChannel;
-import io.kcp4j.netty.KcpEndException;
+import io.kcp4j.netty.KcpSessionClosedException;
 import io.kcp4j.netty.smux.SmuxStreamChannel;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
@@ -72,7 +72,8 @@ final class EndingTraffic extends ChannelInboundHandlerAdapter {
 
   @Override
   public void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) {
-    report(cause instanceof KcpEndException end ? "exception " + end.reason() : "exception");
+    report(
+        cause instanceof KcpSessionClosedException end ? "exception " + end.reason() : "exception");
     ctx.close();
   }
 

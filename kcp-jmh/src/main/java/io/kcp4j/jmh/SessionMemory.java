@@ -84,7 +84,7 @@ public final class SessionMemory {
           what,
           channels.server(),
           channels.server().config().getAllocator(),
-          channels.server()::heldBytes,
+          channels.server()::usedMemoryBytes,
           i -> channels.add(i + 1));
     }
   }

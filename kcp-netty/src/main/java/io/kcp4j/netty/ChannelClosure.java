@@ -54,8 +54,8 @@ final class ChannelClosure extends DuplexClosure {
     hasMore = !isQueued();
     ending =
         switch (reason) {
-          case IDLE -> isDrained() ? Ending.COMPLETE : Ending.ABORTED;
-          case CLOSE_TIMEOUT, WRITE_STALLED -> Ending.INCOMPLETE;
+          case IDLE_TIMEOUT -> isDrained() ? Ending.COMPLETE : Ending.ABORTED;
+          case CLOSE_TIMEOUT, ZERO_WINDOW_TIMEOUT -> Ending.INCOMPLETE;
           case MEMORY_SHORTAGE -> isLingering() ? Ending.INCOMPLETE : Ending.ABORTED;
           default -> Ending.ABORTED;
         };

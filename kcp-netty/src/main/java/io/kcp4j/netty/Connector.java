@@ -164,7 +164,7 @@ final class Connector implements KcpEndpoint.Owner {
   }
 
   /** The session has ended during the attempt. */
-  void sessionEnded(KcpEndException cause) {
+  void sessionEnded(KcpSessionClosedException cause) {
     if (cause.reason() == EndReason.PORT_UNREACHABLE) {
       ConnectException refused =
           new ConnectException("Connection refused: " + channel.remoteAddress());

@@ -46,8 +46,8 @@ import java.util.concurrent.RejectedExecutionException;
  * KcpChannelOption#CONNECT_PROBE} is set, and the first bytes begin the session at the peer. {@link
  * KcpChannelEvent}s tell what becomes known of the peer. {@code close()} waits until the peer has
  * acknowledged what was flushed, see {@link KcpChannelOption#LINGER}. If a session ends for another
- * reason than {@code close()}, the channel fires a {@link KcpEndException} and closes. A server's
- * channel whose peer has never shown that it receives what is sent to it only closes, and
+ * reason than {@code close()}, the channel fires a {@link KcpSessionClosedException} and closes. A
+ * server's channel whose peer has never shown that it receives what is sent to it only closes, and
  * exceptions that its handlers do not take are not logged: the peer's address may be forged.
  *
  * <p>KCP has no close notification. A peer that has kcp4j's extension is told of the end all the
@@ -288,16 +288,17 @@ public final class KcpChannel extends AbstractChannel implements DuplexChannel {
     return endReason == null ? new ClosedChannelException() : endException(endReason);
   }
 
-  private KcpEndException endException(EndReason reason) {
+  private KcpSessionClosedException endException(EndReason reason) {
     Session session = this.session.get();
     String detail = session == null ? "" : detail(reason, session);
     boolean isPeers = reason == EndReason.RESET || reason == EndReason.REFUSED;
-    return new KcpEndException(reason, isPeers ? peerReason() : null, remoteAddress, detail);
+    return new KcpSessionClosedException(
+        reason, isPeers ? peerReason() : null, remoteAddress, detail);
   }
 
   private String detail(EndReason reason, Session session) {
     return switch (reason) {
-      case NEVER_ANSWERED -> parent() == null ? endpoint.unansweredDetail(session) : "";
+      case HANDSHAKE_TIMEOUT -> parent() == null ? endpoint.unansweredDetail(session) : "";
       case DELIVERY_MISMATCHED -> session.deliveryMismatch();
       case RESET, REFUSED -> String.valueOf(session.peerReason());
       case LANES_UNSUPPORTED ->
@@ -425,7 +426,7 @@ public final class KcpChannel extends AbstractChannel implements DuplexChannel {
   /** The session cannot go on. */
   void ended(EndReason reason) {
     closure.ended(reason);
-    KcpEndException cause = endException(reason);
+    KcpSessionClosedException cause = endException(reason);
     endReason = reason;
     if (isConnecting()) {
       connector.sessionEnded(cause);
@@ -558,7 +559,8 @@ public final class KcpChannel extends AbstractChannel implements DuplexChannel {
 
   /**
    * Closes the channel without waiting for the peer, and tells the peer, if it has the extension,
-   * that the session was aborted: its channel fires a {@link KcpEndException} with this code.
+   * that the session was aborted: its channel fires a {@link KcpSessionClosedException} with this
+   * code.
    *
    * @param code any number, for the peer's application
    */
@@ -683,7 +685,7 @@ public final class KcpChannel extends AbstractChannel implements DuplexChannel {
     }
 
     /** Closes, and fails pending writes with {@code cause}. */
-    void end(KcpEndException cause) {
+    void end(KcpSessionClosedException cause) {
       close(voidPromise(), cause, new StacklessClosedChannelException(cause));
     }
 

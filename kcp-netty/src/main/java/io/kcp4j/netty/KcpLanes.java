@@ -283,7 +283,7 @@ public final class KcpLanes {
       }
       if (lane.takeOutputStop()) {
         ending.add(lane);
-        fire(lane, LaneEvent.Type.OUTPUT_STOPPED);
+        fire(lane, LaneEvent.Type.STOP_SENDING);
       }
       if (lane.isOutputOpen() && ending.remove(lane)) {
         fire(lane, LaneEvent.Type.END_READ);

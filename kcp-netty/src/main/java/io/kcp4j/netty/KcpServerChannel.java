@@ -92,9 +92,9 @@ public final class KcpServerChannel extends AbstractServerChannel {
    * The memory that all sessions hold, in bytes, and that of the nonces which the server remembers
    * under an AEAD, 1 MiB or less. From any thread; may lag behind.
    */
-  public long heldBytes() {
+  public long usedMemoryBytes() {
     KcpSockets sockets = this.sockets;
-    return sockets == null ? 0 : sockets.heldBytes();
+    return sockets == null ? 0 : sockets.usedMemoryBytes();
   }
 
   /**

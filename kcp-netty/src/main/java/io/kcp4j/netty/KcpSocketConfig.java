@@ -25,7 +25,7 @@ public final class KcpSocketConfig {
    * What a client does when the system reports that nobody listens at the server's port (ICMP port
    * unreachable): see {@link #portUnreachable()}. Anyone who knows the addresses and ports can
    * forge the message. While {@code connect} waits for the server, the end of the session is a
-   * {@link java.net.ConnectException}, otherwise a {@link KcpEndException} with {@link
+   * {@link java.net.ConnectException}, otherwise a {@link KcpSessionClosedException} with {@link
    * io.kcp4j.EndReason#PORT_UNREACHABLE}.
    */
   public enum PortUnreachable {
@@ -68,7 +68,7 @@ public final class KcpSocketConfig {
   /**
    * Of a server: the most sessions of a remote address, address and port, whose peers have
    * acknowledged something. When there is one more, the oldest of them ends with {@link
-   * io.kcp4j.EndReason#REPLACED}. With 1, as in kcp-go, a client that begins again from its port
+   * io.kcp4j.EndReason#SUPERSEDED}. With 1, as in kcp-go, a client that begins again from its port
    * replaces its session. Each of several {@link KcpServerChannelOption#SOCKETS} counts its own. At
    * least 0; 0, the default, means any number.
    */
@@ -117,7 +117,7 @@ public final class KcpSocketConfig {
     private int maxDatagramBytes = 1500;
     private PortUnreachable portUnreachable = PortUnreachable.PROBE;
     private int maxSessionsPerAddress;
-    private int maxDecryptFailures = SessionTable.DEFAULT_OPEN_FAILURES_PER_SECOND;
+    private int maxDecryptFailures = SessionTable.DEFAULT_DECRYPT_FAILURES_PER_SECOND;
     private boolean acceptOnProbe;
     private boolean offload = true;
 
@@ -144,7 +144,7 @@ public final class KcpSocketConfig {
 
     /** See {@link KcpSocketConfig#maxDecryptFailures()}. */
     public Builder maxDecryptFailures(int perSecond) {
-      int max = SessionTable.MAX_OPEN_FAILURES_PER_SECOND;
+      int max = SessionTable.MAX_DECRYPT_FAILURES_PER_SECOND;
       maxDecryptFailures = checkRange("maxDecryptFailures", perSecond, 1, max);
       return this;
     }

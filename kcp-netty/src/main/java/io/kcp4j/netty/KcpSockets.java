@@ -182,7 +182,7 @@ public final class KcpSockets {
     return endpoints.stream().mapToInt(KcpEndpoint::sessions).sum();
   }
 
-  long heldBytes() {
+  long usedMemoryBytes() {
     return contexts.stream().mapToLong(context -> context.budget().usedBytes()).sum();
   }
 

@@ -20,7 +20,7 @@ public record LaneEvent(int lane, Type type) {
     INPUT_ENDED,
 
     /** The peer reads the lane no more: what waited to be sent has been dropped. */
-    OUTPUT_STOPPED,
+    STOP_SENDING,
 
     /** The peer has read this side's end of the lane, which may be begun again. */
     END_READ

@@ -21,8 +21,8 @@ import io.netty.buffer.DefaultByteBufHolder;
  * peer takes no such lane, with {@link IllegalStateException} if the session has no lanes, if the
  * lane has a channel, or if this side has ended it since the message was written, with {@link
  * java.io.IOException} if it was dropped from its queue or the peer reads the lane no more, and
- * with {@link java.nio.channels.ClosedChannelException} or {@link KcpEndException} if the session
- * ended first.
+ * with {@link java.nio.channels.ClosedChannelException} or {@link KcpSessionClosedException} if the
+ * session ended first.
  */
 public final class LaneMessage extends DefaultByteBufHolder {
 

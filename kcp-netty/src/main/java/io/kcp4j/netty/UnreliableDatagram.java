@@ -24,10 +24,10 @@ import io.netty.buffer.DefaultByteBufHolder;
  * <p>The future of a write succeeds when the datagram has been written to the socket; that does not
  * mean that it arrives. It fails with an {@link java.io.IOException} if the datagram was dropped
  * from a queue or the memory limit was reached, and with {@link
- * java.nio.channels.ClosedChannelException} or {@link KcpEndException} if the session ended first.
- * Futures of datagrams complete on the event loop in the order in which the datagrams were sent or
- * dropped, independently of the futures of the stream. A void promise does not report failures;
- * {@link io.kcp4j.KcpCounter#UNRELIABLE_DROPPED} counts the dropped datagrams.
+ * java.nio.channels.ClosedChannelException} or {@link KcpSessionClosedException} if the session
+ * ended first. Futures of datagrams complete on the event loop in the order in which the datagrams
+ * were sent or dropped, independently of the futures of the stream. A void promise does not report
+ * failures; {@link io.kcp4j.KcpCounter#UNRELIABLE_DROPPED} counts the dropped datagrams.
  */
 public final class UnreliableDatagram extends DefaultByteBufHolder {
 

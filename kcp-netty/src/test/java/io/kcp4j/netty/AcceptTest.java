@@ -228,7 +228,8 @@ class AcceptTest {
   private static void assertRefused(KcpChannel client, Recorder recorder, CloseReason reason) {
     client.closeFuture().syncUninterruptibly();
     await().until(() -> recorder.events.equals(List.of("active", "exception", "inactive")));
-    KcpEndException end = assertInstanceOf(KcpEndException.class, recorder.exceptions.get(0));
+    KcpSessionClosedException end =
+        assertInstanceOf(KcpSessionClosedException.class, recorder.exceptions.get(0));
     assertEquals(EndReason.REFUSED, end.reason());
     assertEquals(reason, end.peerReason());
     assertTrue(end.getMessage().endsWith("ended: REFUSED, " + reason), end.getMessage());

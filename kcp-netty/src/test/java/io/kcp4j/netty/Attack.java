@@ -87,7 +87,7 @@ final class Attack implements AutoCloseable {
   }
 
   void noteHeld() {
-    mostHeldBytes = Math.max(mostHeldBytes, fixture.server().heldBytes());
+    mostHeldBytes = Math.max(mostHeldBytes, fixture.server().usedMemoryBytes());
     mostBufferBytes = Math.max(mostBufferBytes, fixture.allocator.metric().usedDirectMemory());
   }
 

@@ -95,7 +95,7 @@ class CloseTest {
 
       for (ChannelFuture failed : List.of(closing, again, written)) {
         Throwable cause = failed.awaitUninterruptibly().cause();
-        KcpEndException end = assertInstanceOf(KcpEndException.class, cause);
+        KcpSessionClosedException end = assertInstanceOf(KcpSessionClosedException.class, cause);
         assertEquals(EndReason.CLOSE_TIMEOUT, end.reason());
       }
       assertEquals(EndReason.CLOSE_TIMEOUT, client.endReason());
@@ -141,7 +141,8 @@ class CloseTest {
       Throwable cause = client.close().awaitUninterruptibly().cause();
 
       assertEquals(
-          EndReason.CLOSE_TIMEOUT, assertInstanceOf(KcpEndException.class, cause).reason());
+          EndReason.CLOSE_TIMEOUT,
+          assertInstanceOf(KcpSessionClosedException.class, cause).reason());
       KcpChannel child = fixture.child();
       await().until(() -> child.session().get().isInputIncomplete());
       assertTrue(child.isActive());
@@ -232,8 +233,8 @@ class CloseTest {
       await().until(() -> closes.size() == 1);
       assertTrue(closes.get(0).syncUninterruptibly().isSuccess());
       assertTrue(client.close().syncUninterruptibly().isSuccess());
-      assertInstanceOf(KcpEndException.class, written.awaitUninterruptibly().cause());
-      assertEquals(EndReason.NEVER_ANSWERED, client.endReason());
+      assertInstanceOf(KcpSessionClosedException.class, written.awaitUninterruptibly().cause());
+      assertEquals(EndReason.HANDSHAKE_TIMEOUT, client.endReason());
     }
   }
 
@@ -329,10 +330,11 @@ class CloseTest {
 
       client.closeFuture().syncUninterruptibly();
       await().until(() -> recorder.events.equals(List.of("active", "exception", "inactive")));
-      KcpEndException end = assertInstanceOf(KcpEndException.class, recorder.exceptions.get(0));
-      assertEquals(EndReason.NEVER_ANSWERED, end.reason());
-      assertEquals(EndReason.NEVER_ANSWERED, client.endReason());
-      assertInstanceOf(KcpEndException.class, written.awaitUninterruptibly().cause());
+      KcpSessionClosedException end =
+          assertInstanceOf(KcpSessionClosedException.class, recorder.exceptions.get(0));
+      assertEquals(EndReason.HANDSHAKE_TIMEOUT, end.reason());
+      assertEquals(EndReason.HANDSHAKE_TIMEOUT, client.endReason());
+      assertInstanceOf(KcpSessionClosedException.class, written.awaitUninterruptibly().cause());
       assertTrue(client.stats().get(KcpCounter.TIMED_OUT) > 0);
     }
   }
@@ -353,7 +355,7 @@ class CloseTest {
         KcpChannel client = clients.get(i);
         List<String> events = recorders.get(i).events;
         client.closeFuture().syncUninterruptibly();
-        assertEquals(EndReason.NEVER_ANSWERED, client.endReason());
+        assertEquals(EndReason.HANDSHAKE_TIMEOUT, client.endReason());
         assertEquals(7, client.stats().get(KcpCounter.PROBES_OUT));
         await().until(() -> events.equals(List.of("active", "exception", "inactive")));
       }
@@ -392,7 +394,7 @@ class CloseTest {
 
       child.closeFuture().syncUninterruptibly();
 
-      assertEquals(EndReason.IDLE, child.endReason());
+      assertEquals(EndReason.IDLE_TIMEOUT, child.endReason());
       await().until(() -> recorder.received() == 1);
       assertTrue(client.isActive());
     }
@@ -650,7 +652,7 @@ class CloseTest {
       child.close().awaitUninterruptibly();
 
       await().until(() -> server.sessions() == 0);
-      await().until(() -> server.heldBytes() == 0);
+      await().until(() -> server.usedMemoryBytes() == 0);
       server.close().syncUninterruptibly();
       await().until(() -> !server.sockets().isOpen());
     }

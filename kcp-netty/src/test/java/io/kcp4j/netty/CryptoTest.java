@@ -52,7 +52,7 @@ class CryptoTest {
 
       await().until(() -> recorder.received() == data.length);
       assertArrayEquals(data, recorder.bytes());
-      assertEquals(0, client.endpointCounters().get(KcpCounter.OPEN_FAILED));
+      assertEquals(0, client.endpointCounters().get(KcpCounter.DECRYPT_FAILED));
     }
   }
 
@@ -77,10 +77,10 @@ class CryptoTest {
       fixture.serve(Echo::new);
       for (KeyRing ring : new KeyRing[] {KeyRing.NONE, KeyRing.of(OLD)}) {
         fixture.bootstrap.option(KcpChannelOption.KEY_RING, ring);
-        long before = fixture.server().counters().get(KcpCounter.OPEN_FAILED);
+        long before = fixture.server().counters().get(KcpCounter.DECRYPT_FAILED);
         KcpChannel client = fixture.connect(new Recorder());
         client.writeAndFlush(Unpooled.wrappedBuffer(new byte[100]));
-        await().until(() -> fixture.server().counters().get(KcpCounter.OPEN_FAILED) > before);
+        await().until(() -> fixture.server().counters().get(KcpCounter.DECRYPT_FAILED) > before);
       }
       assertEquals(0, fixture.server().sessions());
     }
@@ -103,9 +103,9 @@ class CryptoTest {
       echoes(client, recorder, 10_000);
 
       client.config().setOption(KcpChannelOption.KEY_RING, KeyRing.of(OLD));
-      long before = server.counters().get(KcpCounter.OPEN_FAILED);
+      long before = server.counters().get(KcpCounter.DECRYPT_FAILED);
       client.writeAndFlush(Unpooled.wrappedBuffer(new byte[10]));
-      await().until(() -> server.counters().get(KcpCounter.OPEN_FAILED) > before);
+      await().until(() -> server.counters().get(KcpCounter.DECRYPT_FAILED) > before);
       assertTrue(client.isActive());
     }
   }

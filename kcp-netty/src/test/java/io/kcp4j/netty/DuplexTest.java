@@ -95,7 +95,7 @@ class DuplexTest {
       client.closeFuture().syncUninterruptibly();
 
       assertNull(client.endReason());
-      assertEquals(EndReason.IDLE, fixture.child().endReason());
+      assertEquals(EndReason.IDLE_TIMEOUT, fixture.child().endReason());
       await().until(() -> recorder.events.equals(List.of("active", "inactive")));
     }
   }
@@ -311,7 +311,8 @@ class DuplexTest {
 
       client.closeFuture().syncUninterruptibly();
       await().until(() -> recorder.events.equals(List.of("active", "exception", "inactive")));
-      KcpEndException end = assertInstanceOf(KcpEndException.class, recorder.exceptions.get(0));
+      KcpSessionClosedException end =
+          assertInstanceOf(KcpSessionClosedException.class, recorder.exceptions.get(0));
       assertEquals(EndReason.RESET, end.reason());
       assertEquals(42, end.peerReason().code());
     }

@@ -264,14 +264,14 @@ class ForgedAttackTest {
       KeyRing keys = KeyRing.of(PacketKey.ofPassphrase(CipherAlgorithm.AES_128_GCM, "k"));
       fixture.serverBootstrap.option(KcpChannelOption.KEY_RING, keys);
       KcpServerChannel server = fixture.serve(Echo::new);
-      long heldBefore = server.heldBytes();
+      long heldBefore = server.usedMemoryBytes();
       try (Attack attack = new Attack(fixture).peers(PEERS)) {
         beginLanes(attack);
         sendNumbersFarAhead(attack, 1, false);
-        await().until(() -> server.counters().get(KcpCounter.OPEN_FAILED) >= 2 * PEERS);
-        assertEquals(2 * PEERS, server.counters().get(KcpCounter.OPEN_FAILED));
+        await().until(() -> server.counters().get(KcpCounter.DECRYPT_FAILED) >= 2 * PEERS);
+        assertEquals(2 * PEERS, server.counters().get(KcpCounter.DECRYPT_FAILED));
         assertEquals(0, server.sessions());
-        assertEquals(heldBefore, server.heldBytes());
+        assertEquals(heldBefore, server.usedMemoryBytes());
         for (RawPeer peer : attack.peers()) {
           assertEquals(0, Attack.received(peer));
         }

@@ -130,7 +130,8 @@ class ForgedEndTest {
         peer.send(violation(7, 1));
         child.closeFuture().sync();
 
-        KcpEndException cause = assertInstanceOf(KcpEndException.class, recorder.exceptions.get(0));
+        KcpSessionClosedException cause =
+            assertInstanceOf(KcpSessionClosedException.class, recorder.exceptions.get(0));
         assertEquals(EndReason.PROTOCOL_VIOLATION, cause.reason());
         assertEquals(0, cause.getStackTrace().length);
       }

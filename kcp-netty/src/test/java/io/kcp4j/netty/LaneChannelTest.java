@@ -525,7 +525,8 @@ class LaneChannelTest {
       lane.closeFuture().syncUninterruptibly();
       accepted(1).closeFuture().syncUninterruptibly();
       Throwable cause = writes.get(199).awaitUninterruptibly().cause();
-      assertEquals(EndReason.RESET, assertInstanceOf(KcpEndException.class, cause).reason());
+      assertEquals(
+          EndReason.RESET, assertInstanceOf(KcpSessionClosedException.class, cause).reason());
       assertFalse(lane.isActive());
     }
   }

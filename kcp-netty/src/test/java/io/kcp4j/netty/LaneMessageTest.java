@@ -400,7 +400,7 @@ class LaneMessageTest {
       await().until(() -> served.hasEvent(1, LaneEvent.Type.INPUT_ENDED));
       await().until(() -> call(child, () -> child.lanes().lane(2).inputKind() != null));
       run(child, () -> child.lanes().discardInput(2));
-      await().until(() -> events.hasEvent(2, LaneEvent.Type.OUTPUT_STOPPED));
+      await().until(() -> events.hasEvent(2, LaneEvent.Type.STOP_SENDING));
 
       assertTrue(other.syncUninterruptibly().isSuccess());
       await().until(() -> served.messages(3).size() == 1);
@@ -453,7 +453,8 @@ class LaneMessageTest {
       child.abort(7);
 
       Throwable cause = writes.get(99).awaitUninterruptibly().cause();
-      assertEquals(EndReason.RESET, assertInstanceOf(KcpEndException.class, cause).reason());
+      assertEquals(
+          EndReason.RESET, assertInstanceOf(KcpSessionClosedException.class, cause).reason());
       client.closeFuture().syncUninterruptibly();
     }
   }
@@ -475,8 +476,8 @@ class LaneMessageTest {
   }
 
   private static void assertConnectFails(Fixture fixture, EndReason reason) {
-    KcpEndException end =
-        assertThrows(KcpEndException.class, () -> fixture.connect(new LaneRecorder()));
+    KcpSessionClosedException end =
+        assertThrows(KcpSessionClosedException.class, () -> fixture.connect(new LaneRecorder()));
     assertEquals(reason, end.reason());
   }
 
@@ -577,7 +578,7 @@ class LaneMessageTest {
       }
       run(client, () -> client.lanes().discardInput(2));
       send(child, 2, "b");
-      await().until(() -> served.hasEvent(2, LaneEvent.Type.OUTPUT_STOPPED));
+      await().until(() -> served.hasEvent(2, LaneEvent.Type.STOP_SENDING));
       assertTrue(client.isActive());
       assertTrue(child.isActive());
       child.shutdownOutput().syncUninterruptibly();

@@ -128,7 +128,7 @@ class LivenessTest {
 
       client.closeFuture().syncUninterruptibly();
 
-      assertEquals(EndReason.NEVER_ANSWERED, client.endReason());
+      assertEquals(EndReason.HANDSHAKE_TIMEOUT, client.endReason());
       assertEquals(1, client.stats().get(KcpCounter.PROBES_OUT));
       assertEquals(List.of(KcpChannelEvent.UNRESPONSIVE), recorder.livenessEvents);
     }

@@ -44,7 +44,7 @@ class MemoryShareTest {
         closed.add(child);
         child.writeAndFlush(Unpooled.wrappedBuffer(new byte[400_000]));
       }
-      await().until(() -> server.heldBytes() > LIMIT_BYTES / 8); // A network may have 3/16.
+      await().until(() -> server.usedMemoryBytes() > LIMIT_BYTES / 8); // A network may have 3/16.
 
       KcpChannel slow = childOfReaderThatPauses(fixture, clients);
       ChannelFuture written = slow.writeAndFlush(Unpooled.wrappedBuffer(new byte[100_000]));
@@ -61,7 +61,8 @@ class MemoryShareTest {
       await().until(() -> recorder.received() == data.length);
       assertArrayEquals(data, recorder.bytes());
       assertEquals(0, server.counters().get(KcpCounter.OVER_BUDGET));
-      assertTrue(server.heldBytes() <= LIMIT_BYTES / 2 + 10 * 2048, "" + server.heldBytes());
+      assertTrue(
+          server.usedMemoryBytes() <= LIMIT_BYTES / 2 + 10 * 2048, "" + server.usedMemoryBytes());
       assertFalse(slow.isWritable());
 
       closed.forEach(child -> Fixture.configure(child, config -> config.zeroWindowTimeoutMs(1)));

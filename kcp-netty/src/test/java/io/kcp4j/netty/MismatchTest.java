@@ -35,8 +35,8 @@ class MismatchTest {
 
   @Test
   void keysThatDifferAreCounted() {
-    assertCounts(KcpCounter.OPEN_FAILED, KEYS, OTHERS);
-    assertCounts(KcpCounter.UNSEALED, KEYS, KeyRing.NONE);
+    assertCounts(KcpCounter.DECRYPT_FAILED, KEYS, OTHERS);
+    assertCounts(KcpCounter.PLAINTEXT_RECEIVED, KEYS, KeyRing.NONE);
     assertCounts(KcpCounter.NOT_KCP, KeyRing.NONE, KEYS);
   }
 

@@ -118,7 +118,7 @@ class PathAttackTest {
       await().until(() -> server.counters().get(KcpCounter.DATAGRAMS_IN) >= expected);
       long uses = serverKey.uses() - before;
       assertTrue(uses <= relay.recorded().size() + 10, "cipher calls: " + uses);
-      assertEquals(0, server.counters().get(KcpCounter.OPEN_FAILED));
+      assertEquals(0, server.counters().get(KcpCounter.DECRYPT_FAILED));
     }
 
     @Override
@@ -135,11 +135,11 @@ class PathAttackTest {
       session.record();
       session.sendUntilNumbersComeRound();
       int before = session.received.count();
-      long heldBefore = session.server.heldBytes();
+      long heldBefore = session.server.usedMemoryBytes();
       session.replay();
       session.send(LANE, 10);
       assertEquals(before + 10, session.received.count());
-      assertEquals(heldBefore, session.server.heldBytes());
+      assertEquals(heldBefore, session.server.usedMemoryBytes());
     }
   }
 

@@ -47,7 +47,8 @@ class PortUnreachableTest {
 
       assertEquals(EndReason.PORT_UNREACHABLE, client.endReason());
       await().until(() -> recorder.events.equals(List.of("active", "exception", "inactive")));
-      KcpEndException end = assertInstanceOf(KcpEndException.class, recorder.exceptions.get(0));
+      KcpSessionClosedException end =
+          assertInstanceOf(KcpSessionClosedException.class, recorder.exceptions.get(0));
       assertEquals(EndReason.PORT_UNREACHABLE, end.reason());
       await().until(() -> !client.endpoint().isOpen());
     }

@@ -37,7 +37,7 @@ class SendRefusalTest {
 
       client.closeFuture().syncUninterruptibly();
 
-      assertEquals(EndReason.NEVER_ANSWERED, client.endReason());
+      assertEquals(EndReason.HANDSHAKE_TIMEOUT, client.endReason());
       assertTrue(client.endpointCounters().get(KcpCounter.SEND_REFUSED_OTHER) > 0);
       await().until(() -> !recorder.exceptions.isEmpty());
       String message = recorder.exceptions.get(0).getMessage();

@@ -112,7 +112,8 @@ class TcpOptionsTest {
       client.close();
 
       await().until(() -> !atServer.exceptions.isEmpty());
-      KcpEndException end = assertInstanceOf(KcpEndException.class, atServer.exceptions.get(0));
+      KcpSessionClosedException end =
+          assertInstanceOf(KcpSessionClosedException.class, atServer.exceptions.get(0));
       assertEquals(EndReason.RESET, end.reason());
     }
   }

@@ -394,7 +394,7 @@ class UnreliableDatagramTest {
 
       child.close().syncUninterruptibly();
 
-      assertEquals(REPLAY_FILTER_BYTES, fixture.server().heldBytes());
+      assertEquals(REPLAY_FILTER_BYTES, fixture.server().usedMemoryBytes());
     }
   }
 

@@ -22,7 +22,7 @@ import java.net.InetSocketAddress;
  */
 public final class StatelessResponder {
 
-  /** The window in the answer to a probe: the reference's default receive window. */
+  /** The window in the answer to a probe: C KCP's default receive window. */
   private static final int WINDOW = 128;
 
   /** The sequence number before the first of a session. */
@@ -52,7 +52,7 @@ public final class StatelessResponder {
 
   private final Output output;
   private final KcpCounters counters;
-  public ResetTokens tokens;
+  private ResetTokens tokens;
 
   /** Null until a query has come. */
   private AnswerLimits limits;
@@ -168,7 +168,7 @@ public final class StatelessResponder {
       ByteBuf out = output.begin(client.remote(), Segment.HEADER_BYTES);
       Segment.write(out, client.conv(), Segment.PUSH, 0, WINDOW, ts, CHALLENGE_SN, 0, 0);
       output.end();
-      counters.add(KcpCounter.CHALLENGES_OUT, 1);
+      counters.add(KcpCounter.ADDRESS_CHALLENGES_OUT, 1);
     }
   }
 

@@ -428,8 +428,8 @@ public final class Kcp {
   }
 
   /**
-   * Lets a session that has failed as {@link EndReason#WRITE_STALLED} tell the peer that it gives
-   * up.
+   * Lets a session that has failed as {@link EndReason#ZERO_WINDOW_TIMEOUT} tell the peer that it
+   * gives up.
    */
   public void forgetZeroWindow() {
     sender.userTimeout.forgetZeroWindow();

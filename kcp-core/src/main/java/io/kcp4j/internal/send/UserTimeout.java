@@ -35,7 +35,7 @@ public final class UserTimeout {
 
   /** The session gives up what the peer does not take, and goes on for as long as that needs. */
   public void forgetZeroWindow() {
-    if (failure == EndReason.WRITE_STALLED) {
+    if (failure == EndReason.ZERO_WINDOW_TIMEOUT) {
       failure = null;
       stall = null;
     }
@@ -142,16 +142,16 @@ public final class UserTimeout {
     if (nowUs >= progressDeadlineUs()) {
       failOnNoProgress();
     } else if (nowUs >= stallOverAtUs()) {
-      fail(EndReason.WRITE_STALLED);
+      fail(EndReason.ZERO_WINDOW_TIMEOUT);
     }
   }
 
   /** The oldest segment in flight, if there is one, is the first that does not arrive. */
   private void failOnNoProgress() {
     if (sender.losses.unacknowledged() > 0) {
-      fail(sender.buffer.index(sender.buffer.una()), EndReason.NO_PROGRESS);
+      fail(sender.buffer.index(sender.buffer.una()), EndReason.USER_TIMEOUT);
     } else {
-      fail(EndReason.NO_PROGRESS);
+      fail(EndReason.USER_TIMEOUT);
     }
   }
 

@@ -12,7 +12,7 @@ import io.kcp4j.internal.wire.Time;
  */
 public final class ZeroWindowProbe {
 
-  /** kcp-go's first wait; the reference waits 5 s, too long after a lost WINS. */
+  /** kcp-go's first wait; C KCP waits 5 s, too long after a lost WINS. */
   private static final int FIRST_WAIT_US = 500_000;
 
   /** The reference's IKCP_PROBE_LIMIT. */
@@ -21,7 +21,7 @@ public final class ZeroWindowProbe {
   private boolean requested;
 
   /** Whether nothing new has been received since a probe was sent. */
-  public boolean isUnanswered;
+  private boolean isUnanswered;
 
   private boolean isChallengeRequested;
 
@@ -34,7 +34,7 @@ public final class ZeroWindowProbe {
   private int waitUs;
 
   /** When the timer expires, or {@link Time#NO_DEADLINE} while it is stopped. */
-  public long nextAtUs = Time.NO_DEADLINE;
+  private long nextAtUs = Time.NO_DEADLINE;
 
   /** Sends a probe with the next flush. */
   public void request() {

@@ -120,7 +120,7 @@ final class PacketDecrypter {
     }
     if (!failures.hasToken(nowUs) || !failuresOfNetworks.hasToken(remote, nowUs)) {
       if (!index.isValidated(remote, nowUs)) {
-        counters.add(KcpCounter.OPEN_SKIPPED, 1);
+        counters.add(KcpCounter.DECRYPT_SKIPPED, 1);
       } else if (!deferred.add(remote, datagram)) {
         receiveOfValidated(remote, datagram, nowUs);
       }
@@ -141,7 +141,7 @@ final class PacketDecrypter {
    */
   private void receiveOfValidated(InetSocketAddress remote, ByteBuf datagram, long nowUs) {
     if (!failuresOfValidated.hasToken(nowUs)) {
-      counters.add(KcpCounter.OPEN_SKIPPED, 1);
+      counters.add(KcpCounter.DECRYPT_SKIPPED, 1);
       return;
     }
     batch.reset(datagram).add(datagram.readerIndex(), datagram.writerIndex());
@@ -162,12 +162,13 @@ final class PacketDecrypter {
   }
 
   private void countFailed(InetSocketAddress remote, ByteBuf packet) {
-    counters.add(KcpCounter.OPEN_FAILED, 1);
+    counters.add(KcpCounter.DECRYPT_FAILED, 1);
     boolean isPlaintext = isPlaintext(packet);
     if (isPlaintext) {
-      counters.add(KcpCounter.UNSEALED, 1);
+      counters.add(KcpCounter.PLAINTEXT_RECEIVED, 1);
     }
-    handler.mismatched(isPlaintext ? KcpCounter.UNSEALED : KcpCounter.OPEN_FAILED, remote);
+    handler.mismatched(
+        isPlaintext ? KcpCounter.PLAINTEXT_RECEIVED : KcpCounter.DECRYPT_FAILED, remote);
   }
 
   /** Whether a packet that no key opens would begin a session if it were not to be encrypted. */

@@ -167,7 +167,7 @@ public final class SessionLifecycle {
     Session oldest =
         convsPerAddress == 0 ? null : index.oldestBeyond(session.remote(), convsPerAddress);
     if (oldest != null) {
-      endLater(oldest, EndReason.REPLACED);
+      endLater(oldest, EndReason.SUPERSEDED);
     }
   }
 
@@ -330,7 +330,7 @@ public final class SessionLifecycle {
     }
     boolean isUnanswered = reason.isTimeout() && !session.hasPeerAnswered();
     try {
-      session.owner().ended(session, isUnanswered ? EndReason.NEVER_ANSWERED : reason);
+      session.owner().ended(session, isUnanswered ? EndReason.HANDSHAKE_TIMEOUT : reason);
     } finally {
       if (!session.isClosing()) {
         remove(session, nowUs);
@@ -361,7 +361,7 @@ public final class SessionLifecycle {
 
   /** Ends a session by {@link #endPending}, in whose place the present datagram begins another. */
   public void replaceLater(Session session) {
-    pendingEnds.add(new PendingEnd(session, EndReason.REPLACED, true));
+    pendingEnds.add(new PendingEnd(session, EndReason.SUPERSEDED, true));
   }
 
   /**

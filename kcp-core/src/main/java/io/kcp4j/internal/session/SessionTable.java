@@ -139,8 +139,8 @@ public final class SessionTable {
      * session has another delivery. Called for each such datagram and session: the driver limits
      * what it logs.
      *
-     * @param counter the counter that has counted it: {@link KcpCounter#OPEN_FAILED}, {@link
-     *     KcpCounter#UNSEALED}, {@link KcpCounter#NOT_KCP} or {@link
+     * @param counter the counter that has counted it: {@link KcpCounter#DECRYPT_FAILED}, {@link
+     *     KcpCounter#PLAINTEXT_RECEIVED}, {@link KcpCounter#NOT_KCP} or {@link
      *     KcpCounter#DELIVERY_MISMATCHED}
      */
     default void mismatched(KcpCounter counter, InetSocketAddress remote) {}
@@ -167,12 +167,12 @@ public final class SessionTable {
     void requestFlush();
   }
 
-  /** The default of {@link #openFailuresPerSecond}. */
-  public static final int DEFAULT_OPEN_FAILURES_PER_SECOND =
+  /** The default of {@link #decryptFailuresPerSecond}. */
+  public static final int DEFAULT_DECRYPT_FAILURES_PER_SECOND =
       PacketDecrypter.DEFAULT_FAILURES_PER_SECOND;
 
-  /** The largest value of {@link #openFailuresPerSecond}. */
-  public static final int MAX_OPEN_FAILURES_PER_SECOND = 1_000_000;
+  /** The largest value of {@link #decryptFailuresPerSecond}. */
+  public static final int MAX_DECRYPT_FAILURES_PER_SECOND = 1_000_000;
 
   /** What a session itself takes of the heap, approximately: objects, channel and pipeline. */
   public static final int SESSION_BYTES = UnvalidatedSessions.SESSION_BYTES;
@@ -293,7 +293,7 @@ public final class SessionTable {
 
   /**
    * Sets how many sessions a remote address may have whose paths are validated. When another one is
-   * validated, the one that was validated first ends as {@link EndReason#REPLACED}. To be called
+   * validated, the one that was validated first ends as {@link EndReason#SUPERSEDED}. To be called
    * before there are sessions.
    *
    * @param convs 0, the default, for any number
@@ -306,11 +306,11 @@ public final class SessionTable {
    * Sets how many packets may fail to open in a second, of all peers together; a sixteenth of it of
    * each network: 24 bits of an IPv4 address, 56 of an IPv6 address. Beyond that, only packets from
    * the addresses of validated sessions are opened, at the end of their batch, until as many again
-   * of these have failed; others are counted as {@link KcpCounter#OPEN_SKIPPED}.
+   * of these have failed; others are counted as {@link KcpCounter#DECRYPT_SKIPPED}.
    *
-   * @param perSecond 1 to a million; default {@value #DEFAULT_OPEN_FAILURES_PER_SECOND}
+   * @param perSecond 1 to a million; default {@value #DEFAULT_DECRYPT_FAILURES_PER_SECOND}
    */
-  public void openFailuresPerSecond(int perSecond) {
+  public void decryptFailuresPerSecond(int perSecond) {
     decrypter.failuresPerSecond(perSecond);
   }
 

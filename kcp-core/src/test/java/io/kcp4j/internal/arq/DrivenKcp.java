@@ -51,7 +51,7 @@ public final class DrivenKcp implements DatagramOutput {
   private final List<ByteBuf> datagrams = new ArrayList<>();
   private ByteBuf current;
 
-  /** The defaults with the loss detection of the reference, and without congestion control. */
+  /** The defaults with the loss detection of C KCP, and without congestion control. */
   public static KcpConfig.Builder counting() {
     return KcpConfig.builder()
         .lossDetection(LossDetection.FAST_RETRANSMIT)
@@ -209,7 +209,7 @@ public final class DrivenKcp implements DatagramOutput {
   }
 
   public void assertNothingHeld() {
-    assertEquals(0, kcp.stats().heldBytes(), "heldBytes");
+    assertEquals(0, kcp.stats().usedMemoryBytes(), "heldBytes");
     assertEquals(0, budget.usedBytes(), "budget");
     assertEquals(0, allocator.metric().usedDirectMemory(), "direct memory");
   }

@@ -120,7 +120,7 @@ class KcpIdleMemoryTest {
         driven.input(driven.push(next + i, bytes(5)));
       }
       driven.sendSegments(512);
-      assertEquals(driven.budget.usedBytes(), driven.kcp.stats().heldBytes());
+      assertEquals(driven.budget.usedBytes(), driven.kcp.stats().usedMemoryBytes());
       assertTrue(driven.budget.usedBytes() > 512 * 56 + 3000 * 20);
       driven.peerUna += 512;
       driven.receiveBatch(driven.push(next, bytes(5)));

@@ -35,7 +35,7 @@ class KcpInputTest {
     assertEquals(before + 1, driven.count(counter));
     assertEquals(0, driven.count(KcpCounter.SEGMENTS_IN));
     assertEquals(unchanged.inFlight(), driven.kcp.stats().inFlight());
-    assertEquals(unchanged.heldBytes(), driven.kcp.stats().heldBytes());
+    assertEquals(unchanged.usedMemoryBytes(), driven.kcp.stats().usedMemoryBytes());
     assertFalse(driven.kcp.isReceivable());
   }
 

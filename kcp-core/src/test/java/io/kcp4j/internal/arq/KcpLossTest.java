@@ -221,7 +221,7 @@ class KcpLossTest {
     driven.runTo(6_099_999);
     assertNull(driven.kcp.failure());
     driven.runTo(6_100_000);
-    assertEquals(EndReason.NO_PROGRESS, driven.kcp.failure());
+    assertEquals(EndReason.USER_TIMEOUT, driven.kcp.failure());
   }
 
   @Test
@@ -232,7 +232,7 @@ class KcpLossTest {
     driven.runTo(50_799_999);
     assertNull(driven.kcp.failure());
     driven.runTo(50_800_000);
-    assertEquals(EndReason.NO_PROGRESS, driven.kcp.failure());
+    assertEquals(EndReason.USER_TIMEOUT, driven.kcp.failure());
   }
 
   @Test
@@ -247,7 +247,7 @@ class KcpLossTest {
     driven.runTo(999_999);
     assertNull(driven.kcp.failure());
     driven.runTo(1_000_000);
-    assertEquals(EndReason.NO_PROGRESS, driven.kcp.failure());
+    assertEquals(EndReason.USER_TIMEOUT, driven.kcp.failure());
   }
 
   @Test

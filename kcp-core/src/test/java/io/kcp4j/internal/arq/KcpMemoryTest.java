@@ -34,7 +34,7 @@ class KcpMemoryTest {
     for (int sn = 0; sn < 20_000; sn++) {
       driven.input(driven.push(sn, bytes(1)));
     }
-    assertTrue(driven.kcp.stats().heldBytes() < 3 * 20_000);
+    assertTrue(driven.kcp.stats().usedMemoryBytes() < 3 * 20_000);
   }
 
   @Test
@@ -45,7 +45,7 @@ class KcpMemoryTest {
     }
     // A segment holds its payload, 20 bytes for its fields, and up to 16 for its pending
     // acknowledgement. Payloads share blocks of 4 KiB.
-    long heldBytes = driven.kcp.stats().heldBytes();
+    long heldBytes = driven.kcp.stats().usedMemoryBytes();
     assertTrue(heldBytes <= 20_000 * (1 + 20 + 16) + 2 * 4096, heldBytes + " bytes");
     assertTrue(heldBytes >= 20_000 * (1 + 20 + 8), heldBytes + " bytes");
   }
@@ -56,7 +56,7 @@ class KcpMemoryTest {
     for (int i = 0; i < 20_000; i++) {
       assertTrue(driven.kcp.send(bytes(1)));
     }
-    assertTrue(driven.kcp.stats().heldBytes() < 3 * 20_000);
+    assertTrue(driven.kcp.stats().usedMemoryBytes() < 3 * 20_000);
   }
 
   @Test
@@ -70,20 +70,20 @@ class KcpMemoryTest {
     driven.peerWnd = 256;
     driven.receiveBatch(driven.wins());
     driven.sendSegments(200);
-    long streamBytes = driven.kcp.stats().heldBytes();
+    long streamBytes = driven.kcp.stats().usedMemoryBytes();
 
     driven.peerUna = 200;
     driven.input(driven.wins());
     driven.sendSegments(200); // The stream continues, so its memory is reused.
     driven.kcp.afterInput(driven.nowUs, driven);
-    assertEquals(streamBytes, driven.kcp.stats().heldBytes());
+    assertEquals(streamBytes, driven.kcp.stats().usedMemoryBytes());
 
     driven.peerUna = 400;
     driven.input(driven.wins());
     assertFalse(driven.kcp.isQuiescent());
     driven.kcp.afterInput(driven.nowUs, driven);
     assertTrue(driven.kcp.isQuiescent());
-    assertEquals(0, driven.kcp.stats().heldBytes());
+    assertEquals(0, driven.kcp.stats().usedMemoryBytes());
     assertEquals(0, driven.budget.usedBytes());
   }
 
@@ -102,8 +102,9 @@ class KcpMemoryTest {
     without.sendSegments(40 - segmentsBefore);
     measuring.sendSegments(40 - segmentsBefore);
     int ringBytes = 64 * SendRing.DELIVERY_BYTES;
-    assertEquals(without.kcp.stats().heldBytes() + ringBytes, measuring.kcp.stats().heldBytes());
-    assertEquals(measuring.kcp.stats().heldBytes(), measuring.budget.usedBytes());
+    assertEquals(
+        without.kcp.stats().usedMemoryBytes() + ringBytes, measuring.kcp.stats().usedMemoryBytes());
+    assertEquals(measuring.kcp.stats().usedMemoryBytes(), measuring.budget.usedBytes());
 
     measuring.kcp.close();
     measuring.assertNothingHeld();
@@ -144,7 +145,7 @@ class KcpMemoryTest {
     for (int sn = 1; sn < 60; sn++) {
       driven.input(driven.push(sn, bytes(1000)));
     }
-    assertEquals(29, driven.kcp.stats().heldBytes() / 1000);
+    assertEquals(29, driven.kcp.stats().usedMemoryBytes() / 1000);
     driven.receiveBatch(driven.push(0, bytes(1000)));
     int received = 0;
     for (int i = 0; i < 30; i++) {

@@ -447,7 +447,7 @@ class KcpSegmentSourceTest {
     Source source = new Source(10);
     DrivenKcp driven = attach(new DrivenKcp(config().userTimeoutMs(200)), source);
     driven.runTo(300_000);
-    assertEquals(EndReason.NO_PROGRESS, driven.kcp.failure());
+    assertEquals(EndReason.USER_TIMEOUT, driven.kcp.failure());
     assertEquals(4, source.pulled);
   }
 

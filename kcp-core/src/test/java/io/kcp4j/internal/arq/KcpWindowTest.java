@@ -187,7 +187,7 @@ class KcpWindowTest {
     stalled.runTo(16_999_999);
     assertNull(stalled.kcp.failure());
     stalled.runTo(17_000_000);
-    assertEquals(EndReason.WRITE_STALLED, stalled.kcp.failure());
+    assertEquals(EndReason.ZERO_WINDOW_TIMEOUT, stalled.kcp.failure());
   }
 
   /** A session with 200 segments queued whose peer has just closed its window of 128. */
@@ -217,7 +217,7 @@ class KcpWindowTest {
     stalled.runTo(59_999_999);
     assertNull(stalled.kcp.failure());
     stalled.runTo(60_000_000);
-    assertEquals(EndReason.WRITE_STALLED, stalled.kcp.failure());
+    assertEquals(EndReason.ZERO_WINDOW_TIMEOUT, stalled.kcp.failure());
   }
 
   @Test
@@ -230,7 +230,7 @@ class KcpWindowTest {
     stalled.runTo(59_999_999);
     assertNull(stalled.kcp.failure());
     stalled.runTo(60_000_000);
-    assertEquals(EndReason.WRITE_STALLED, stalled.kcp.failure());
+    assertEquals(EndReason.ZERO_WINDOW_TIMEOUT, stalled.kcp.failure());
   }
 
   @Test
@@ -257,7 +257,7 @@ class KcpWindowTest {
     }
     assertNull(paused.kcp.failure());
     paused.runTo(119_000_000);
-    assertEquals(EndReason.WRITE_STALLED, paused.kcp.failure());
+    assertEquals(EndReason.ZERO_WINDOW_TIMEOUT, paused.kcp.failure());
   }
 
   @Test
@@ -278,7 +278,7 @@ class KcpWindowTest {
     stalled.runTo(1_059_499_999);
     assertNull(stalled.kcp.failure());
     stalled.runTo(1_059_500_000);
-    assertEquals(EndReason.WRITE_STALLED, stalled.kcp.failure());
+    assertEquals(EndReason.ZERO_WINDOW_TIMEOUT, stalled.kcp.failure());
   }
 
   @Test

@@ -171,7 +171,7 @@ class CloseHandshakeTest {
     assertEquals(0, client.driver.table.size());
     server.write(5000);
     server.runTo(server.nowUs + 40_000_000L);
-    assertEquals(List.of(EndReason.NO_PROGRESS), ends);
+    assertEquals(List.of(EndReason.USER_TIMEOUT), ends);
   }
 
   /** The reader pauses for longer than any timeout. */
@@ -613,7 +613,7 @@ class CloseHandshakeTest {
           client.driver.table.closeGracefully(session, client.nowUs);
         };
     exchange(400);
-    assertEquals(List.of(EndReason.IDLE), client.ends);
+    assertEquals(List.of(EndReason.IDLE_TIMEOUT), client.ends);
     assertTrue(server.session.hasPeerClosed());
     assertEquals(0, client.driver.table.size());
     assertEquals(1, client.driver.closed);
@@ -624,7 +624,7 @@ class CloseHandshakeTest {
   void idleSessionThatIsClosedWithoutAWordLeavesTheTable() {
     TestDriver.configure(client.session, config -> config.idleTimeoutMs(1_000));
     exchange(400);
-    assertEquals(List.of(EndReason.IDLE), client.ends);
+    assertEquals(List.of(EndReason.IDLE_TIMEOUT), client.ends);
     assertEquals(0, client.driver.table.size());
     assertFalse(server.session.hasPeerClosed());
   }

@@ -209,7 +209,7 @@ class LaneHostilityTest {
         receiveUnreliable(lane, number, 1_000);
       }
     }
-    long held = kcp.stats().heldBytes();
+    long held = kcp.stats().usedMemoryBytes();
     assertTrue(held <= BUDGET / 2, "held " + held);
     assertTrue(held > BUDGET / 2 - 1_128, "held " + held);
     for (int number = 0; number < 100; number++) {
@@ -273,7 +273,9 @@ class LaneHostilityTest {
       receive(out);
     }
     assertTrue(refused() > 0);
-    assertTrue(kcp.stats().heldBytes() <= LANES * (40 + 128L), "held " + kcp.stats().heldBytes());
+    assertTrue(
+        kcp.stats().usedMemoryBytes() <= LANES * (40 + 128L),
+        "held " + kcp.stats().usedMemoryBytes());
   }
 
   /** A page of the table has room for 64 lanes, and is made for the first of them. */
@@ -317,7 +319,7 @@ class LaneHostilityTest {
     }
     assertTrue(refused() > 0);
     long most = BUDGET / 64 * 128L;
-    assertTrue(kcp.stats().heldBytes() <= most, "held " + kcp.stats().heldBytes());
+    assertTrue(kcp.stats().usedMemoryBytes() <= most, "held " + kcp.stats().usedMemoryBytes());
   }
 
   /** A gap in the numbers counts as messages that were sent, since its ring takes memory. */
@@ -361,7 +363,7 @@ class LaneHostilityTest {
     receive(numbersFarAhead(1));
     assertTrue(allocatedBytes() - before < 100_000, "" + (allocatedBytes() - before));
     assertEquals(2 * 180 - 2, refused(), "the first counts nearly all of the budget");
-    assertEquals(2 * 128, kcp.stats().heldBytes());
+    assertEquals(2 * 128, kcp.stats().usedMemoryBytes());
   }
 
   /** Empty messages of 180 lanes. */
@@ -392,12 +394,12 @@ class LaneHostilityTest {
     }
     assertEquals(1, other.counters().get(KcpCounter.OVER_BUDGET));
     sn--;
-    long held = other.stats().heldBytes();
+    long held = other.stats().usedMemoryBytes();
     assertTrue(held <= 300_000, "held " + held);
     for (int number = 0; number < 170; number++) {
       receive(other, message(frames(), Frame.ORDERED, 9, number, 1_000));
     }
-    held = other.stats().heldBytes();
+    held = other.stats().usedMemoryBytes();
     assertTrue(held > 370_000, "held " + held);
   }
 
@@ -424,7 +426,8 @@ class LaneHostilityTest {
       receive(fragment(frames(), number % LANES, number / LANES, max, 0, 1));
     }
     assertTrue(refused() >= 1_000 - 8);
-    assertTrue(kcp.stats().heldBytes() <= 8 * 65_800L, "held " + kcp.stats().heldBytes());
+    assertTrue(
+        kcp.stats().usedMemoryBytes() <= 8 * 65_800L, "held " + kcp.stats().usedMemoryBytes());
   }
 
   /** A buffer up to the last byte of a message would be large for a fragment of a byte. */
@@ -433,12 +436,13 @@ class LaneHostilityTest {
     int total = 100_000;
     receive(fragment(frames(), 1, 0, total, 17_000, 1_000));
     assertEquals(1, kcp.counters().get(KcpCounter.OVER_BUDGET), "not acknowledged");
-    assertEquals(0, kcp.stats().heldBytes());
+    assertEquals(0, kcp.stats().usedMemoryBytes());
     sn--;
     receive(fragment(frames(), 1, 0, total, 0, 1_000));
     receive(fragment(frames(), 1, 0, total, 17_000, 1_000));
     assertEquals(1, kcp.counters().get(KcpCounter.OVER_BUDGET));
-    assertTrue(kcp.stats().heldBytes() <= 18_000 + 128, "held " + kcp.stats().heldBytes());
+    assertTrue(
+        kcp.stats().usedMemoryBytes() <= 18_000 + 128, "held " + kcp.stats().usedMemoryBytes());
     assertEquals(0, refused());
   }
 

@@ -350,7 +350,7 @@ class BlackHoleTest {
     passes = packet -> false;
     client.write(BULK_BYTES);
     runFor(60_000_000);
-    assertEquals(List.of(EndReason.NO_PROGRESS), client.ends);
+    assertEquals(List.of(EndReason.USER_TIMEOUT), client.ends);
     assertEquals(0, client.count(KcpCounter.MTU_BLACK_HOLES));
     assertEquals(
         "datagrams of 1400 bytes do not arrive, smaller ones may (MTU 1400)",
@@ -370,7 +370,8 @@ class BlackHoleTest {
     client.write(BULK_BYTES);
     runFor(60_000_000);
     assertEquals(
-        "IDLE: datagrams of 1400 bytes do not arrive, but smaller ones do (MTU 1400)", detail[0]);
+        "IDLE_TIMEOUT: datagrams of 1400 bytes do not arrive, but smaller ones do (MTU 1400)",
+        detail[0]);
   }
 
   @Test
@@ -384,7 +385,7 @@ class BlackHoleTest {
     client.write(10);
     passes = passes.or(packet -> client.nowUs < untilUs + 30_000 && packet.readableBytes() < 100);
     runFor(60_000_000);
-    assertEquals(List.of(EndReason.NO_PROGRESS), client.ends);
+    assertEquals(List.of(EndReason.USER_TIMEOUT), client.ends);
     assertEquals(0, client.count(KcpCounter.MTU_BLACK_HOLES));
   }
 
@@ -425,7 +426,7 @@ class BlackHoleTest {
     passes = packet -> false;
     client.write(BULK_BYTES);
     runFor(60_000_000);
-    assertEquals(List.of(EndReason.NO_PROGRESS), client.ends);
+    assertEquals(List.of(EndReason.USER_TIMEOUT), client.ends);
     assertEquals("", client.session.kcp().lossDetail());
   }
 

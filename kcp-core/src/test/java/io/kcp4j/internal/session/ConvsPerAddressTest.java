@@ -63,7 +63,7 @@ class ConvsPerAddressTest {
     Session next = begin(address, LIMIT + 1);
     assertEquals(List.of(), ends(), "one that nobody has validated replaces nothing");
     validate(next);
-    assertEquals(List.of("ended 1 REPLACED"), ends());
+    assertEquals(List.of("ended 1 SUPERSEDED"), ends());
     assertEquals(LIMIT, table.size());
   }
 
@@ -76,7 +76,7 @@ class ConvsPerAddressTest {
     validate(driver.accepted.get(2));
     assertEquals(List.of(), ends());
     validate(driver.accepted.get(5));
-    assertEquals(List.of("ended 9 REPLACED"), ends(), "it was validated first");
+    assertEquals(List.of("ended 9 SUPERSEDED"), ends(), "it was validated first");
   }
 
   @Test

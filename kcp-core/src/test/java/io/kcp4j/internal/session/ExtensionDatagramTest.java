@@ -189,7 +189,7 @@ class ExtensionDatagramTest {
     }
     assertEquals(List.of(), server.ends);
     server.runTo(server.nowUs + 4_000_000);
-    assertEquals(List.of(EndReason.IDLE), server.ends);
+    assertEquals(List.of(EndReason.IDLE_TIMEOUT), server.ends);
   }
 
   @Test

@@ -214,7 +214,7 @@ class HeldPacketTest {
       server.take(thief, client.packets());
     }
     assertEquals(1, executed());
-    assertTrue(server.count(KcpCounter.CHALLENGES_OUT) > 0);
+    assertTrue(server.count(KcpCounter.ADDRESS_CHALLENGES_OUT) > 0);
   }
 
   /** The relay asks for a retry with the client's last packet, each time from another port. */

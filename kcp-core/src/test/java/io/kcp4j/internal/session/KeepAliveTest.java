@@ -128,7 +128,7 @@ class KeepAliveTest {
     // 1, 1.5, 2.25, 3.375, 5.1 and 7.6 s, rounded up to the resolution of the timer.
     assertEquals(
         List.of(1_000_000L, 2_000_000L, 3_000_000L, 4_000_000L, 6_000_000L, 8_000_000L), gaps);
-    assertEquals(List.of("ended 1 NEVER_ANSWERED"), ends);
+    assertEquals(List.of("ended 1 HANDSHAKE_TIMEOUT"), ends);
   }
 
   @Test
@@ -140,7 +140,7 @@ class KeepAliveTest {
         List.of(
             2_000_000L, 3_000_000L, 5_000_000L, 7_000_000L, 9_000_000L, 11_000_000L, 13_000_000L),
         probes);
-    assertEquals(List.of("ended 1 NEVER_ANSWERED"), ends);
+    assertEquals(List.of("ended 1 HANDSHAKE_TIMEOUT"), ends);
   }
 
   @Test
@@ -153,7 +153,7 @@ class KeepAliveTest {
     assertEquals(List.of(60_000_000L, 64_000_000L, 70_000_000L), probes);
     assertEquals(List.of(), ends);
     runTo(79_000_001);
-    assertEquals(List.of("ended 1 NEVER_ANSWERED"), ends);
+    assertEquals(List.of("ended 1 HANDSHAKE_TIMEOUT"), ends);
   }
 
   /** The settings of the guide's recipes, whenever the last datagram has come. */
@@ -281,7 +281,7 @@ class KeepAliveTest {
     runTo(10_000_000);
     assertEquals(
         Stream.of(1, 2, 3, 4, 5, 6, 7).map(s -> s * 1_000_000L + delayUs).toList(), probes);
-    assertEquals(List.of("ended 1 NEVER_ANSWERED"), ends);
+    assertEquals(List.of("ended 1 HANDSHAKE_TIMEOUT"), ends);
   }
 
   @Test
@@ -334,7 +334,7 @@ class KeepAliveTest {
     runTo(nowUs + 9_000_000);
     assertEquals(List.of(), ends);
     runTo(nowUs + 3_000_000);
-    assertEquals(List.of("ended 1 IDLE"), ends);
+    assertEquals(List.of("ended 1 IDLE_TIMEOUT"), ends);
   }
 
   private void receivePush() {
@@ -356,7 +356,7 @@ class KeepAliveTest {
     runTo(7_500_000);
     assertEquals(List.of(), ends);
     runTo(9_500_000);
-    assertEquals(List.of("ended 1 IDLE"), ends);
+    assertEquals(List.of("ended 1 IDLE_TIMEOUT"), ends);
   }
 
   @Test

@@ -62,7 +62,7 @@ class KeyOrderTest {
 
   @Test
   void beyondTheLimitOnlyTheLastKeyOfAValidatedAddressIsTried() {
-    server.table.openFailuresPerSecond(1);
+    server.table.decryptFailuresPerSecond(1);
     send(oldClient, 7);
     sendJunk(oldClient, 100);
     asked();
@@ -70,7 +70,7 @@ class KeyOrderTest {
     assertEquals(List.of("c"), asked());
     sendJunk(oldClient, 100);
     assertEquals(List.of(), asked(), "nothing is left");
-    assertEquals(1, server.count(KcpCounter.OPEN_SKIPPED));
+    assertEquals(1, server.count(KcpCounter.DECRYPT_SKIPPED));
   }
 
   /** The next packet of a client that has a session, as somebody on the path records it. */
@@ -82,7 +82,7 @@ class KeyOrderTest {
   /** The replayed packet is authentic, and costs nothing of the budget. */
   @Test
   void replayedPacketOfAnotherKeyLetsAValidatedClientIn() {
-    server.table.openFailuresPerSecond(1);
+    server.table.decryptFailuresPerSecond(1);
     send(oldClient, 7);
     List<ByteBuf> recorded = packetsOf(oldClient, 7);
     server.take(oldClient, recorded);
@@ -92,13 +92,13 @@ class KeyOrderTest {
     asked();
     send(newClient, 9);
     assertEquals(List.of("a"), asked());
-    assertEquals(0, server.count(KcpCounter.OPEN_SKIPPED));
+    assertEquals(0, server.count(KcpCounter.DECRYPT_SKIPPED));
     assertEquals(20, Host.received(server.sessions.get(9)).readableBytes());
   }
 
   @Test
   void replayedPacketOfTheClientsOwnOldKeyLetsItIn() {
-    server.table.openFailuresPerSecond(1);
+    server.table.decryptFailuresPerSecond(1);
     send(oldClient, 7);
     List<ByteBuf> recorded = packetsOf(oldClient, 7);
     server.take(oldClient, recorded);
@@ -114,7 +114,7 @@ class KeyOrderTest {
 
   @Test
   void keyOfAValidatedClientIsKnownAfterTheRingHasChanged() {
-    server.table.openFailuresPerSecond(1);
+    server.table.decryptFailuresPerSecond(1);
     send(newClient, 9);
     send(newClient, 9);
     server.keys(KeyRing.of(key("d"), b, a));
@@ -127,7 +127,7 @@ class KeyOrderTest {
 
   @Test
   void sessionsOfOneAddressAreTriedWithTheKeyThatTheirClientUsesNow() {
-    server.table.openFailuresPerSecond(1);
+    server.table.decryptFailuresPerSecond(1);
     send(oldClient, 7);
     send(oldClient, 8);
     oldClient.keys(KeyRing.of(b));
@@ -158,7 +158,7 @@ class KeyOrderTest {
     send(oldClient, 7);
     send(newClient, 9);
     assertEquals(List.of("a", "c", "a"), asked());
-    assertEquals(0, server.count(KcpCounter.OPEN_FAILED));
+    assertEquals(0, server.count(KcpCounter.DECRYPT_FAILED));
   }
 
   @Test
@@ -167,7 +167,7 @@ class KeyOrderTest {
     asked();
     sendJunk(oldClient, 100);
     assertEquals(List.of("c", "a", "b"), asked());
-    assertEquals(1, server.count(KcpCounter.OPEN_FAILED));
+    assertEquals(1, server.count(KcpCounter.DECRYPT_FAILED));
     sendJunk(newClient, 100);
     assertEquals(List.of("a", "b", "c"), asked());
     send(oldClient, 7);
@@ -191,7 +191,7 @@ class KeyOrderTest {
       sendJunk(oldClient, bytes);
     }
     assertEquals(List.of(), asked());
-    assertEquals(overhead + SMALLEST_PACKET_BYTES, server.count(KcpCounter.OPEN_FAILED));
+    assertEquals(overhead + SMALLEST_PACKET_BYTES, server.count(KcpCounter.DECRYPT_FAILED));
     sendJunk(oldClient, overhead + SMALLEST_PACKET_BYTES);
     assertEquals(List.of("a", "b", "c"), asked());
   }
@@ -226,7 +226,7 @@ class KeyOrderTest {
     assertEquals(
         a.headroom() + SMALLEST_PACKET_BYTES + a.tailroom(), packets.get(0).readableBytes());
     server.take(oldClient, packets);
-    assertEquals(0, server.count(KcpCounter.OPEN_FAILED));
+    assertEquals(0, server.count(KcpCounter.DECRYPT_FAILED));
     ByteBuf received = server.sessions.get(7).receiveUnreliable();
     assertEquals("", ByteBufUtil.hexDump(received));
     received.release();

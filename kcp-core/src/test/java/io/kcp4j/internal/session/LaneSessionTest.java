@@ -662,7 +662,7 @@ class LaneSessionTest {
     }
     assertEquals(List.of(), server.ends);
     server.runTo(server.nowUs + 4_000_000);
-    assertEquals(List.of(EndReason.IDLE), server.ends);
+    assertEquals(List.of(EndReason.IDLE_TIMEOUT), server.ends);
   }
 
   // The end of the session

@@ -149,7 +149,7 @@ class LingerTest {
         };
     linger(true, MAX_MS);
     run(70L * SECOND_US);
-    assertEquals(List.of(EndReason.WRITE_STALLED), client.ends);
+    assertEquals(List.of(EndReason.ZERO_WINDOW_TIMEOUT), client.ends);
     assertEquals(0, client.driver.table.size());
     assertTrue(server.session.isInputIncomplete());
     assertEquals(List.of(), server.ends);

@@ -122,7 +122,7 @@ class MemoryShareTest {
       step();
     }
     assertEquals(CLOSED_PEERS, ends.size());
-    assertTrue(ends.stream().allMatch(EndReason.WRITE_STALLED::equals));
+    assertTrue(ends.stream().allMatch(EndReason.ZERO_WINDOW_TIMEOUT::equals));
     assertEquals(0, budget.usedBytes());
     honest.close();
   }

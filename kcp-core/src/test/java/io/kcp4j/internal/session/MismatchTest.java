@@ -41,9 +41,9 @@ class MismatchTest {
             ? keys(CipherAlgorithm.AES_128_GCM, "a")
             : keys(algorithm, "b");
     Host server = called(other, keys(algorithm, "a"), FecConfig.NONE);
-    assertEquals(1, server.count(KcpCounter.OPEN_FAILED));
-    assertEquals(0, server.count(KcpCounter.UNSEALED));
-    assertEquals(List.of("OPEN_FAILED host:1"), server.mismatches);
+    assertEquals(1, server.count(KcpCounter.DECRYPT_FAILED));
+    assertEquals(0, server.count(KcpCounter.PLAINTEXT_RECEIVED));
+    assertEquals(List.of("DECRYPT_FAILED host:1"), server.mismatches);
   }
 
   @ParameterizedTest
@@ -51,9 +51,9 @@ class MismatchTest {
   void plaintextIsRecognizedWhereThereAreKeys(CipherAlgorithm algorithm) {
     for (FecConfig fec : List.of(FecConfig.NONE, FecConfig.of(10, 3))) {
       Host server = called(KeyRing.NONE, keys(algorithm, "a"), fec);
-      assertEquals(1, server.count(KcpCounter.OPEN_FAILED));
-      assertEquals(1, server.count(KcpCounter.UNSEALED));
-      assertEquals(List.of("UNSEALED host:1"), server.mismatches);
+      assertEquals(1, server.count(KcpCounter.DECRYPT_FAILED));
+      assertEquals(1, server.count(KcpCounter.PLAINTEXT_RECEIVED));
+      assertEquals(List.of("PLAINTEXT_RECEIVED host:1"), server.mismatches);
     }
   }
 

@@ -44,7 +44,7 @@ class PacketDecrypterTest {
   @BeforeEach
   void limit() {
     driver.trustsPeers = false;
-    driver.table.openFailuresPerSecond(PER_SECOND);
+    driver.table.decryptFailuresPerSecond(PER_SECOND);
   }
 
   private static InetSocketAddress address(int network, int port) {
@@ -81,8 +81,8 @@ class PacketDecrypterTest {
     for (int port = 1; port <= 100; port++) {
       junk(address(1, port));
     }
-    assertEquals(BURST_OF_A_NETWORK, count(KcpCounter.OPEN_FAILED));
-    assertEquals(100 - BURST_OF_A_NETWORK, count(KcpCounter.OPEN_SKIPPED));
+    assertEquals(BURST_OF_A_NETWORK, count(KcpCounter.DECRYPT_FAILED));
+    assertEquals(100 - BURST_OF_A_NETWORK, count(KcpCounter.DECRYPT_SKIPPED));
     request(address(2, 1));
     assertEquals(1, driver.accepted.size(), "other networks are not concerned");
     request(address(1, 1));
@@ -94,12 +94,12 @@ class PacketDecrypterTest {
     for (int network = 0; network < 256; network++) {
       junk(address(network, 1));
     }
-    assertEquals(BURST, count(KcpCounter.OPEN_FAILED));
+    assertEquals(BURST, count(KcpCounter.DECRYPT_FAILED));
     nowUs += 100_000;
     for (int network = 0; network < 256; network++) {
       junk(address(network, 1));
     }
-    assertEquals(2 * BURST, count(KcpCounter.OPEN_FAILED));
+    assertEquals(2 * BURST, count(KcpCounter.DECRYPT_FAILED));
   }
 
   @Test
@@ -107,7 +107,7 @@ class PacketDecrypterTest {
     for (int i = 0; i < 1_000; i++) {
       junk(address(i % 256, 1));
     }
-    assertTrue(count(KcpCounter.OPEN_SKIPPED) > 0);
+    assertTrue(count(KcpCounter.DECRYPT_SKIPPED) > 0);
     int tries = 0;
     while (driver.accepted.isEmpty() && tries < MAX_TRIES) {
       for (int i = 0; i < 30; i++) { // Twice the rate of the budget.
@@ -164,8 +164,8 @@ class PacketDecrypterTest {
       }
       driver.table.endBatch(nowUs);
     }
-    assertEquals(BURST_OF_A_NETWORK + BURST, count(KcpCounter.OPEN_FAILED));
-    assertEquals(10_000 - BURST_OF_A_NETWORK - BURST, count(KcpCounter.OPEN_SKIPPED));
+    assertEquals(BURST_OF_A_NETWORK + BURST, count(KcpCounter.DECRYPT_FAILED));
+    assertEquals(10_000 - BURST_OF_A_NETWORK - BURST, count(KcpCounter.DECRYPT_SKIPPED));
   }
 
   /** The junk comes at fifteen times the share of a network. */
@@ -184,7 +184,7 @@ class PacketDecrypterTest {
       request(honest);
       assertEquals(packets * bytes, session.path().bytesReceived());
     }
-    assertTrue(count(KcpCounter.OPEN_FAILED) >= 1_400);
+    assertTrue(count(KcpCounter.DECRYPT_FAILED) >= 1_400);
   }
 
   @Test

@@ -252,7 +252,7 @@ class PacketLayersTest {
     ByteBuf altered = packet.copy();
     altered.setByte(40, ~altered.getByte(40));
     server.take(client, List.of(altered));
-    assertEquals(1, server.count(KcpCounter.OPEN_FAILED));
+    assertEquals(1, server.count(KcpCounter.DECRYPT_FAILED));
     assertEquals(0, server.table.size());
     server.take(client, List.of(packet));
     assertEquals(1, server.table.size());

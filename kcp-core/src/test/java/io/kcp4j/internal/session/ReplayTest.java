@@ -157,7 +157,7 @@ class ReplayTest {
     assertEquals(List.of(PAID), payments);
     assertEquals(1, driver.table.size());
     assertEquals(1, count(KcpCounter.REPLAYED));
-    assertEquals(1, count(KcpCounter.CHALLENGES_OUT));
+    assertEquals(1, count(KcpCounter.ADDRESS_CHALLENGES_OUT));
   }
 
   @Test

@@ -272,7 +272,7 @@ class RetryTest {
     assertEquals(List.of(), server.ends);
     Session session = server.driver.newSession(incoming.remote(), incoming.conv());
     incoming.accept(session, server.nowUs);
-    assertEquals(List.of(EndReason.REPLACED), server.ends);
+    assertEquals(List.of(EndReason.SUPERSEDED), server.ends);
     assertFalse(server.driver.table.lifecycle().contains(before));
   }
 
@@ -334,9 +334,11 @@ class RetryTest {
     long asked = 0;
     for (int period = 0; period < 20; period++) {
       requestOfConvs(first, 0, 10_000);
-      long before = server.count(KcpCounter.RETRIES_OUT) + server.count(KcpCounter.CHALLENGES_OUT);
+      long before =
+          server.count(KcpCounter.RETRIES_OUT) + server.count(KcpCounter.ADDRESS_CHALLENGES_OUT);
       requestOfConvs(first, 10_000, 10_010);
-      asked += server.count(KcpCounter.RETRIES_OUT) + server.count(KcpCounter.CHALLENGES_OUT);
+      asked +=
+          server.count(KcpCounter.RETRIES_OUT) + server.count(KcpCounter.ADDRESS_CHALLENGES_OUT);
       asked -= before;
       server.nowUs += 100_000;
     }
@@ -383,7 +385,7 @@ class RetryTest {
     server.take(client, client.packets());
     assertEquals(10, server.received);
     assertTrue(server.session.path().isValidated());
-    assertTrue(server.count(KcpCounter.CHALLENGES_OUT) > 0);
+    assertTrue(server.count(KcpCounter.ADDRESS_CHALLENGES_OUT) > 0);
   }
 
   /** It has to answer once only: it was refused, and then challenged again. */

@@ -322,7 +322,7 @@ class SecondSessionTest {
     server.driver.table.remove(server.session, server.nowUs);
     relayChallenges(first);
     assertEquals(0, server.driver.table.size());
-    assertTrue(server.count(KcpCounter.CHALLENGES_OUT) > 0);
+    assertTrue(server.count(KcpCounter.ADDRESS_CHALLENGES_OUT) > 0);
   }
 
   private void relayChallenges(List<ByteBuf> first) {

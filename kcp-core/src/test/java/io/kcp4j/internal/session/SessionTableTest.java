@@ -689,7 +689,7 @@ class SessionTableTest {
     runTo(400_000);
     assertEquals(1, table.size());
     runTo(700_000);
-    assertTrue(driver.events().contains("ended 1 NO_PROGRESS"));
+    assertTrue(driver.events().contains("ended 1 USER_TIMEOUT"));
   }
 
   @Test
@@ -701,7 +701,7 @@ class SessionTableTest {
     assertFalse(session.hasPeerAnswered());
     write(session, 5);
     runTo(700_000);
-    assertTrue(driver.events().contains("ended 1 NEVER_ANSWERED"));
+    assertTrue(driver.events().contains("ended 1 HANDSHAKE_TIMEOUT"));
   }
 
   @Test
@@ -849,7 +849,7 @@ class SessionTableTest {
     runTo(17_900_000);
     assertEquals(1, table.size());
     runTo(19_500_000);
-    assertTrue(driver.events().contains("ended 1 IDLE"));
+    assertTrue(driver.events().contains("ended 1 IDLE_TIMEOUT"));
   }
 
   @Test
@@ -860,7 +860,7 @@ class SessionTableTest {
       runTo(s * 1_000_000L);
     }
     runTo(12_000_000);
-    assertTrue(driver.events().contains("ended 1 IDLE"));
+    assertTrue(driver.events().contains("ended 1 IDLE_TIMEOUT"));
   }
 
   // A queue that is smaller than the window

@@ -109,7 +109,7 @@ class SuccessorTest {
     exchange(successor, 20);
     assertEquals(70, server.received);
     assertNotSame(before, server.session);
-    assertEquals(List.of(EndReason.REPLACED), server.ends);
+    assertEquals(List.of(EndReason.SUPERSEDED), server.ends);
     assertEquals(List.of(), successor.ends);
     assertEquals(0, successor.session.kcp().segmentsToSend());
     assertTrue(server.session.path().isValidated());
@@ -142,7 +142,7 @@ class SuccessorTest {
     }
     exchange(successor, 20);
     assertNotSame(before, server.session);
-    assertEquals(List.of(EndReason.REPLACED), server.ends);
+    assertEquals(List.of(EndReason.SUPERSEDED), server.ends);
     assertTrue(successor.session.isExtensionEstablished());
   }
 
@@ -160,7 +160,7 @@ class SuccessorTest {
     successor.take(server, server.packets());
     exchange(successor, 100);
     assertEquals(40, server.received);
-    assertEquals(List.of(EndReason.REPLACED), server.ends);
+    assertEquals(List.of(EndReason.SUPERSEDED), server.ends);
   }
 
   @Test
@@ -221,7 +221,7 @@ class SuccessorTest {
     }
     assertEquals(270, server.received);
     assertSame(begun, server.session);
-    assertEquals(List.of(EndReason.REPLACED), server.ends);
+    assertEquals(List.of(EndReason.SUPERSEDED), server.ends);
     assertEquals(List.of(), successor.ends);
   }
 
@@ -236,7 +236,7 @@ class SuccessorTest {
     server.take(successor, answered);
     successor.take(server, server.packets());
     exchange(successor, 10);
-    assertEquals(List.of(EndReason.REPLACED), server.ends);
+    assertEquals(List.of(EndReason.SUPERSEDED), server.ends);
     VirtualHost third = client(0x3141_5926_5358_9793L);
     third.tsOrigin += 0x4000_0000;
     third.nowUs = successor.nowUs;

@@ -12,11 +12,11 @@ public final class MismatchReport {
 
   /** One line for each kind of mismatch that was counted. */
   public static List<String> lines(KcpCounters counters) {
-    long unsealed = counters.get(KcpCounter.UNSEALED);
-    long unopened = counters.get(KcpCounter.OPEN_FAILED) - unsealed;
+    long plaintext = counters.get(KcpCounter.PLAINTEXT_RECEIVED);
+    long undecrypted = counters.get(KcpCounter.DECRYPT_FAILED) - plaintext;
     List<String> lines = new ArrayList<>();
-    add(lines, unopened, "packets that no key decrypts: a peer has another --key or --crypt");
-    add(lines, unsealed, "unencrypted packets: a peer has no --key");
+    add(lines, undecrypted, "packets that no key decrypts: a peer has another --key or --crypt");
+    add(lines, plaintext, "unencrypted packets: a peer has no --key");
     add(lines, counters.get(KcpCounter.NOT_KCP), "packets that are not KCP: a peer has a --key");
     add(
         lines,

@@ -13,8 +13,8 @@ class MismatchReportTest {
   void eachKindOfMismatchHasOneLine() {
     KcpCounters counters = new KcpCounters();
     assertEquals(List.of(), MismatchReport.lines(counters));
-    counters.add(KcpCounter.OPEN_FAILED, 5);
-    counters.add(KcpCounter.UNSEALED, 2);
+    counters.add(KcpCounter.DECRYPT_FAILED, 5);
+    counters.add(KcpCounter.PLAINTEXT_RECEIVED, 2);
     counters.add(KcpCounter.NOT_KCP, 1);
     counters.add(KcpCounter.DELIVERY_MISMATCHED, 4);
     assertEquals(

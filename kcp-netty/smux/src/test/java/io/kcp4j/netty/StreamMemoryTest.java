@@ -43,7 +43,7 @@ class StreamMemoryTest {
   private final LongAdder receivedBytes = new LongAdder();
 
   /** What the server has held before frames were sent to it. */
-  private long heldBytes;
+  private long usedMemoryBytes;
 
   private final class Counter extends SimpleChannelInboundHandler<ByteBuf> {
     @Override
@@ -109,11 +109,11 @@ class StreamMemoryTest {
         streams.add(open(client, new ChannelInboundHandlerAdapter()));
       }
       await().until(() -> accepted.size() == 100);
-      assertTrue(server.heldBytes() >= 100 * CHANNEL_BYTES, "" + server.heldBytes());
+      assertTrue(server.usedMemoryBytes() >= 100 * CHANNEL_BYTES, "" + server.usedMemoryBytes());
       streams.forEach(Channel::close);
       await().until(() -> accepted.stream().noneMatch(Channel::isOpen));
       accepted.forEach(Channel::close);
-      await().until(() -> server.heldBytes() < CHANNEL_BYTES);
+      await().until(() -> server.usedMemoryBytes() < CHANNEL_BYTES);
     }
   }
 
@@ -137,12 +137,12 @@ class StreamMemoryTest {
                               .mapToLong(s -> s.acceptedStreams() + s.refusedStreams())
                               .sum()
                           == 2000);
-      assertTrue(server.heldBytes() <= limitBytes, "" + server.heldBytes());
+      assertTrue(server.usedMemoryBytes() <= limitBytes, "" + server.usedMemoryBytes());
       assertTrue(accepted.size() <= limitBytes / CHANNEL_BYTES, "" + accepted.size());
       assertTrue(accepted.size() >= limitBytes / CHANNEL_BYTES / 8, "" + accepted.size());
-      long heldBytes = server.heldBytes();
+      long usedMemoryBytes = server.usedMemoryBytes();
       clients.get(0).close();
-      await().until(() -> server.heldBytes() <= heldBytes - 50 * CHANNEL_BYTES);
+      await().until(() -> server.usedMemoryBytes() <= usedMemoryBytes - 50 * CHANNEL_BYTES);
       EchoedStream echo = new EchoedStream(1, 100_000);
       open(clients.get(1), echo);
       echo.done().get(30, SECONDS);
@@ -170,13 +170,13 @@ class StreamMemoryTest {
       await().until(() -> fixture.children.stream().noneMatch(c -> c.config().isAutoRead()));
       assertTrue(unreadBytes(fixture) >= limitBytes / 8, "" + unreadBytes(fixture));
       assertTrue(unreadBytes(fixture) <= limitBytes / 2, "" + unreadBytes(fixture));
-      assertTrue(server.heldBytes() <= limitBytes, "" + server.heldBytes());
+      assertTrue(server.usedMemoryBytes() <= limitBytes, "" + server.usedMemoryBytes());
 
       accepted.forEach(stream -> stream.config().setAutoRead(true));
       await().until(() -> receivedBytes.sum() == 64 * 250_000);
       accepted.forEach(Channel::close);
       streams.forEach(Channel::close);
-      await().until(() -> server.heldBytes() == 0);
+      await().until(() -> server.usedMemoryBytes() == 0);
     }
   }
 
@@ -197,7 +197,7 @@ class StreamMemoryTest {
       await().until(() -> !child.config().isAutoRead());
       hoarder.abort(1);
       await().until(() -> !child.isOpen());
-      assertTrue(server.heldBytes() > limitBytes / 8, "" + server.heldBytes());
+      assertTrue(server.usedMemoryBytes() > limitBytes / 8, "" + server.usedMemoryBytes());
       assertTrue(accepted.stream().anyMatch(Channel::isOpen));
 
       KcpChannel other = connect(fixture, config);
@@ -207,7 +207,7 @@ class StreamMemoryTest {
                 open(other, new ChannelInboundHandlerAdapter()); // Refused, until there is room.
                 return accepted.stream().limit(16).noneMatch(Channel::isOpen);
               });
-      await().until(() -> server.heldBytes() < limitBytes / 8);
+      await().until(() -> server.usedMemoryBytes() < limitBytes / 8);
     }
   }
 
@@ -226,7 +226,7 @@ class StreamMemoryTest {
     await().until(() -> !accepted.isEmpty() && accepted.element().isActive());
     SmuxStreamChannel stream = accepted.element();
     stream.eventLoop().submit(() -> stream.read()).sync();
-    heldBytes = server.heldBytes();
+    usedMemoryBytes = server.usedMemoryBytes();
     ByteBuf frames = Unpooled.buffer();
     for (int i = 0; i < 100; i++) {
       frames.writeByte(2).writeByte(2).writeShortLE(1).writeIntLE(3).writeByte(i);
@@ -245,7 +245,7 @@ class StreamMemoryTest {
         SmuxStreamChannel stream = readOneOfAHundredFrames(server, peer);
         KcpChannel child = fixture.child();
         await().until(() -> stats(child).framesIn() == 101);
-        long unreadBytes = server.heldBytes() - heldBytes;
+        long unreadBytes = server.usedMemoryBytes() - usedMemoryBytes;
         assertTrue(unreadBytes > 0 && unreadBytes < 1_000, "" + unreadBytes);
         stream.config().setAutoRead(true);
         await().until(() -> receivedBytes.sum() == 100);
@@ -263,7 +263,7 @@ class StreamMemoryTest {
         await().until(() -> stats(child).framesIn() == 101);
         stream.close().sync();
         child.close().await(); // It does not succeed: this peer acknowledges nothing.
-        await().until(() -> server.heldBytes() == 0);
+        await().until(() -> server.usedMemoryBytes() == 0);
       }
     }
   }
@@ -300,11 +300,11 @@ class StreamMemoryTest {
         peer.send(RawPeer.segment(1, Segment.PUSH, 0, ByteBufUtil.getBytes(frames)));
         KcpChannel child = fixture.child();
         await().until(() -> stats(child).unreadBytes() == 1_000);
-        assertTrue(server.heldBytes() > 1_000, "" + server.heldBytes());
+        assertTrue(server.usedMemoryBytes() > 1_000, "" + server.usedMemoryBytes());
         peer.send(RawPeer.segment(1, Segment.PUSH, 1, new byte[8])); // Of no version of smux.
         await().until(() -> !child.isOpen());
         await().until(() -> accepted.stream().noneMatch(Channel::isOpen));
-        await().until(() -> server.heldBytes() == 0);
+        await().until(() -> server.usedMemoryBytes() == 0);
       }
     }
   }

@@ -40,7 +40,7 @@ public final class KcpMetrics implements MeterBinder {
             server.terminationFuture(),
             KcpServerChannel::counters,
             KcpServerChannel::sessions,
-            KcpServerChannel::heldBytes);
+            KcpServerChannel::usedMemoryBytes);
   }
 
   /**
@@ -59,7 +59,7 @@ public final class KcpMetrics implements MeterBinder {
             client.closeFuture(),
             KcpChannel::endpointCounters,
             channel -> channel.isActive() ? 1 : 0,
-            channel -> channel.stats().heldBytes());
+            channel -> channel.stats().usedMemoryBytes());
   }
 
   @Override
@@ -73,11 +73,11 @@ public final class KcpMetrics implements MeterBinder {
       Future<?> end,
       Function<C, KcpCounters> counters,
       ToDoubleFunction<C> sessions,
-      ToDoubleFunction<C> heldBytes) {
+      ToDoubleFunction<C> usedMemoryBytes) {
 
     void bindTo(MeterRegistry registry) {
       PublishedSum.Endpoint<C> endpoint =
-          new PublishedSum.Endpoint<>(channel, counters, sessions, heldBytes);
+          new PublishedSum.Endpoint<>(channel, counters, sessions, usedMemoryBytes);
       if (PublishedSum.add(registry, tags, endpoint)) {
         end.addListener(ended -> PublishedSum.retire(registry, tags, endpoint));
       }

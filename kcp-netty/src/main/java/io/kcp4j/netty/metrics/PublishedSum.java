@@ -75,7 +75,7 @@ final class PublishedSum {
       return read(readSessions);
     }
 
-    private double heldBytes() {
+    private double usedMemoryBytes() {
       return read(readHeldBytes);
     }
 
@@ -165,7 +165,7 @@ final class PublishedSum {
             .baseUnit(BaseUnits.SESSIONS)
             .register(registry));
     meters.add(
-        Gauge.builder(PREFIX + "memory.used", this, sum -> sum.sum(Endpoint::heldBytes))
+        Gauge.builder(PREFIX + "memory.used", this, sum -> sum.sum(Endpoint::usedMemoryBytes))
             .description("The capacity of all buffers that the sessions hold")
             .tags(tags)
             .baseUnit(BaseUnits.BYTES)

@@ -10,7 +10,7 @@ import io.kcp4j.crypto.CipherAlgorithm;
 import io.kcp4j.fec.FecConfig;
 import io.kcp4j.netty.KcpChannel;
 import io.kcp4j.netty.KcpChannelOption;
-import io.kcp4j.netty.KcpEndException;
+import io.kcp4j.netty.KcpSessionClosedException;
 import io.netty.bootstrap.Bootstrap;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelInboundHandlerAdapter;
@@ -34,7 +34,8 @@ class LanesInteropTest {
               .handler(new ChannelInboundHandlerAdapter())
               .connect(server.address())
               .awaitUninterruptibly();
-      KcpEndException cause = assertInstanceOf(KcpEndException.class, connected.cause());
+      KcpSessionClosedException cause =
+          assertInstanceOf(KcpSessionClosedException.class, connected.cause());
       assertEquals(EndReason.LANES_UNSUPPORTED, cause.reason());
     } finally {
       group.shutdownGracefully(0, 5, SECONDS).syncUninterruptibly();

@@ -131,7 +131,7 @@ class PacketLayersInteropTest {
                   client);
             }
           });
-      assertEquals(0, server.count(KcpCounter.OPEN_FAILED));
+      assertEquals(0, server.count(KcpCounter.DECRYPT_FAILED));
     }
   }
 
@@ -150,7 +150,7 @@ class PacketLayersInteropTest {
                 stats.get(KcpCounter.FEC_PARITY_IN),
                 stats.get(KcpCounter.FEC_RECOVERED),
                 server);
-            assertEquals(0, stats.get(KcpCounter.OPEN_FAILED));
+            assertEquals(0, stats.get(KcpCounter.DECRYPT_FAILED));
           });
     }
   }

@@ -35,7 +35,7 @@ class ReplayInteropTest {
       try (GoPeer client = GoPeer.client("echo-client", relay.address(), TIMEOUT_SECONDS, flags)) {
         client.assertSucceeds();
       }
-      assertTrue(server.count(KcpCounter.CHALLENGES_OUT) > 0);
+      assertTrue(server.count(KcpCounter.ADDRESS_CHALLENGES_OUT) > 0);
     }
   }
 }

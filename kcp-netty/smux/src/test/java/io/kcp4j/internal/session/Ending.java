@@ -32,7 +32,7 @@ enum Ending {
   /** A close that fails. The reason and the limit are those of the side that closes: 7.2. */
   CLOSE_TO_A_PEER_THAT_NEVER_READS(
       Side.EITHER,
-      EndReason.WRITE_STALLED,
+      EndReason.ZERO_WINDOW_TIMEOUT,
       within(62_000),
       EnumSet.of(Carrier.STREAM, Carrier.MESSAGE),
       EnumSet.of(Link.CLEAN)),
@@ -46,7 +46,7 @@ enum Ending {
 
   /** Nobody answers: 7.1. */
   KILLED_WITH_DATA_IN_FLIGHT(
-      Side.EITHER, EndReason.NO_PROGRESS, within(31_000), Carrier.ALL, Link.ALL),
+      Side.EITHER, EndReason.USER_TIMEOUT, within(31_000), Carrier.ALL, Link.ALL),
   /** Nobody answers: 7.3. */
   KILLED_IDLE(
       Side.EITHER, EndReason.KEEP_ALIVE_TIMEOUT, within(60_000 + 40_000), Carrier.ALL, Link.ALL),
@@ -61,7 +61,7 @@ enum Ending {
       Side.SERVER, EndReason.SESSION_UNKNOWN, within(5_000), Carrier.ALL, Link.ALL),
   /** It has another one, and can prove nothing: 7.1. */
   RESTARTED_WITHOUT_THE_SECRET(
-      Side.SERVER, EndReason.NO_PROGRESS, within(31_000), Carrier.ALL, Link.ALL),
+      Side.SERVER, EndReason.USER_TIMEOUT, within(31_000), Carrier.ALL, Link.ALL),
 
   /** The session goes on. The limit is the time until both sides have read everything. */
   STOPPED_FOR_5_SECONDS(Side.EITHER, null, within(1_000), Carrier.ALL, Link.ALL),
@@ -136,7 +136,7 @@ enum Ending {
   EndReason reason(Carrier carrier, Link link) {
     boolean isReporting = carrier == Carrier.LANES && link == Link.PAUSED_READER;
     if (this == KILLED_IDLE && isReporting) {
-      return EndReason.NO_PROGRESS; // What is read from lanes is reported, by a segment.
+      return EndReason.USER_TIMEOUT; // What is read from lanes is reported, by a segment.
     }
     return reason;
   }

@@ -232,7 +232,7 @@ final class EndingHost {
     isClosed = true;
     isCloseFailed = isCloseRequested;
     told();
-    if (ended == EndReason.CLOSE_TIMEOUT || ended == EndReason.WRITE_STALLED) {
+    if (ended == EndReason.CLOSE_TIMEOUT || ended == EndReason.ZERO_WINDOW_TIMEOUT) {
       host.driver.table.giveUpClosing(host.session, !user.isQueued(), host.nowUs);
     }
     user.end();

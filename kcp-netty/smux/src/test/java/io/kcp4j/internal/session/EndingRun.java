@@ -264,7 +264,7 @@ final class EndingRun {
     network.run(Link.PAUSE_US);
     other.resume();
     network.run(LONG_STOP_US - Link.PAUSE_US);
-    assertEquals(EndReason.NO_PROGRESS, other.reason());
+    assertEquals(EndReason.USER_TIMEOUT, other.reason());
     checkArrived();
     ender.isStopped = false;
     endsAtUs = network.nowUs();

@@ -125,7 +125,7 @@ final class EndpointLog {
    * @param isFecSent whether the client sends FEC, which C KCP does not take
    */
   String unansweredDetail(boolean isFecSent) {
-    long unopened = counters.get(KcpCounter.OPEN_FAILED);
+    long unopened = counters.get(KcpCounter.DECRYPT_FAILED);
     if (unopened > 0) {
       return unopened
           + " datagrams received that no key opens: the peer's KEY_RING has another key or cipher"
@@ -156,11 +156,12 @@ final class EndpointLog {
     InetSocketAddress remote = UdpTransport.withoutZeroScope(source);
     String line =
         switch (kind) {
-          case OPEN_FAILED ->
+          case DECRYPT_FAILED ->
               "no key opens a packet from "
                   + remote
                   + ": its KEY_RING has another key or cipher than the one here";
-          case UNSEALED -> remote + " sends plaintext: the peer needs a KEY_RING, as set here";
+          case PLAINTEXT_RECEIVED ->
+              remote + " sends plaintext: the peer needs a KEY_RING, as set here";
           case NOT_KCP ->
               remote + " sends no KCP segments: the peer has a KEY_RING, and none is set here";
           case FRAGMENT_IN_STREAM ->

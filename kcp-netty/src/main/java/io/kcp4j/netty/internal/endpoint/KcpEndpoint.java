@@ -166,7 +166,7 @@ public final class KcpEndpoint implements SessionTable.Handler {
     table.unvalidatedLimit(maxUnvalidated);
     table.acceptOnProbe(options.config().acceptOnProbe());
     table.convsPerAddress(options.config().maxSessionsPerAddress());
-    table.openFailuresPerSecond(options.config().maxDecryptFailures());
+    table.decryptFailuresPerSecond(options.config().maxDecryptFailures());
   }
 
   /** Gives a server its reset tokens. To be called before it receives anything. */

@@ -56,8 +56,8 @@ class EndpointLogTest {
     InetSocketAddress remote = InetSocketAddress.createUnresolved("peer", 1);
     List<KcpCounter> kinds =
         List.of(
-            KcpCounter.OPEN_FAILED,
-            KcpCounter.UNSEALED,
+            KcpCounter.DECRYPT_FAILED,
+            KcpCounter.PLAINTEXT_RECEIVED,
             KcpCounter.NOT_KCP,
             KcpCounter.FRAGMENT_IN_STREAM,
             KcpCounter.DELIVERY_MISMATCHED);

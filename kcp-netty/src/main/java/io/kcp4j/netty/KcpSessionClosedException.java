@@ -10,7 +10,7 @@ import java.net.InetSocketAddress;
  * channel closes, unless a server's peer has never shown that it receives what is sent to it;
  * pending writes fail with it. Has no stack trace, because peers can end sessions at will.
  */
-public final class KcpEndException extends IOException {
+public final class KcpSessionClosedException extends IOException {
 
   private static final long serialVersionUID = 1L;
 
@@ -27,7 +27,7 @@ public final class KcpEndException extends IOException {
    * @param peerReason what the peer has said, or null
    * @param detail more about the reason, or empty
    */
-  KcpEndException(
+  KcpSessionClosedException(
       EndReason reason, CloseReason peerReason, InetSocketAddress remote, String detail) {
     super("session with " + remote + " ended: " + reason + (detail.isEmpty() ? "" : ", " + detail));
     this.reason = reason;
