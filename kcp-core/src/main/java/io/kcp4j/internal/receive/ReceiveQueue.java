@@ -115,32 +115,42 @@ public final class ReceiveQueue {
     if (bytes == 0) {
       return true;
     }
-    int fitting = lastIsOpen ? Math.min(last().writableBytes(), bytes) : 0;
-    int rest = bytes - fitting;
-    int size = Math.max(nextBufferBytes, rest);
-    if (rest > 0 && !reserve(size)) {
-      size = rest;
-      if (!reserve(size)) {
-        return false;
+    ByteBuf buffer = lastIsOpen ? last() : null;
+    int room = buffer == null ? 0 : buffer.writableBytes();
+    ByteBuf opened = room < bytes ? newBuffer(bytes - room) : null;
+    if (room < bytes && opened == null) {
+      return false;
+    }
+    // One place that copies, in a loop that seldom runs twice: inlined twice, it would take the
+    // JIT's budget for the whole input of a datagram.
+    for (int copied = 0, part; copied < bytes; copied += part) {
+      if (room == 0) {
+        open(opened);
+        buffer = opened;
+        room = bytes;
       }
-    }
-    ByteBuf opened = null;
-    if (rest > 0) {
-      opened = allocate(size);
-      if (opened == null) {
-        return false;
-      }
-    }
-    if (fitting > 0) {
-      Copying.appendOwn(last(), data, index, fitting);
-    }
-    if (rest > 0) {
-      open(opened);
-      Copying.appendOwn(last(), data, index + fitting, rest);
-      nextBufferBytes = Math.min(2 * size, MAX_BUFFER_BYTES);
+      part = Math.min(room, bytes - copied);
+      Copying.appendOwn(buffer, data, index + copied, part);
+      room = 0;
     }
     countSegment();
     return true;
+  }
+
+  /** A buffer for the rest of a segment and those that follow; null if there is no room for it. */
+  private ByteBuf newBuffer(int restBytes) {
+    int size = Math.max(nextBufferBytes, restBytes);
+    if (!reserve(size)) {
+      size = restBytes;
+      if (!reserve(size)) {
+        return null;
+      }
+    }
+    ByteBuf allocated = allocate(size);
+    if (allocated != null) {
+      nextBufferBytes = Math.min(2 * size, MAX_BUFFER_BYTES);
+    }
+    return allocated;
   }
 
   private boolean addToMessage(ByteBuf data, int index, int bytes, int frg) {

@@ -27,7 +27,10 @@ public final class Copying {
       to.writeBytes(from, index, bytes);
       return;
     }
-    int end = to.ensureWritable(bytes).writerIndex();
+    if (to.writableBytes() < bytes) {
+      to.ensureWritable(bytes);
+    }
+    int end = to.writerIndex();
     to.internalNioBuffer(end, bytes).put(from.internalNioBuffer(index, bytes));
     to.writerIndex(end + bytes);
   }
