@@ -339,6 +339,17 @@ class CloseHandshakeTest {
     assertEquals(1, client.driver.table.size());
   }
 
+  /** It may still read, so silence is no sign that it has what it wants. */
+  @Test
+  void peerThatDiesAfterAHalfCloseIsNoticed() {
+    client.session.shutdownOutput(client.nowUs);
+    client.flush();
+    exchange(4);
+    assertTrue(server.session.isInputFinished());
+    server.runTo(server.nowUs + 200_000_000L);
+    assertEquals(List.of(EndReason.KEEP_ALIVE_TIMEOUT), ends);
+  }
+
   @Test
   void closeAfterAHalfCloseIsTold() {
     client.session.shutdownOutput(client.nowUs);

@@ -111,6 +111,19 @@ class LingerTest {
     assertEquals(List.of(), client.ends);
   }
 
+  @Test
+  void sessionThatHasLingeredAndClosesEndsOnce() {
+    linger(true, MAX_MS);
+    read();
+    run(10L * SECOND_US);
+    assertTrue(client.finish());
+    isServerStopped = true;
+    run(2L * MAX_MS * 1_000);
+    assertEquals(0, client.driver.table.size());
+    assertEquals(1, client.driver.closed);
+    assertEquals(List.of(), client.ends);
+  }
+
   @ParameterizedTest
   @ValueSource(booleans = {false, true})
   void unresponsivePeerIsWaitedForAsLongAsWasSet(boolean hasExtension) {
