@@ -339,7 +339,7 @@ class CloseHandshakeTest {
     assertEquals(1, client.driver.table.size());
   }
 
-  /** It may still read, so silence is no sign that it has what it wants. */
+  /** It may still read, so it has to answer probes. */
   @Test
   void peerThatDiesAfterAHalfCloseIsNoticed() {
     client.session.shutdownOutput(client.nowUs);
