@@ -31,8 +31,8 @@ import java.util.Objects;
 public final class Session extends FlushQueue.Entry {
 
   /**
-   * What is told of a session: its channel. Called on the thread of its table, from within the
-   * table's methods.
+   * The channel of a session: the table tells it what happens to the session. Called on the thread
+   * of the table, from within the table's methods.
    */
   public interface Owner {
 
@@ -195,7 +195,7 @@ public final class Session extends FlushQueue.Entry {
     return kcp;
   }
 
-  /** What is told of the session. */
+  /** The channel that the table tells what happens to the session. */
   public Owner owner() {
     return owner;
   }

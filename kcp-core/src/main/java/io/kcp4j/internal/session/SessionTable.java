@@ -387,7 +387,7 @@ public final class SessionTable {
    *
    * @param remote the address of the peer
    * @param kcp the state machine, which is closed with the session
-   * @param owner what is told of it, such as a channel
+   * @param owner is told what happens to it
    * @throws IllegalArgumentException if the MTU has no room for the cipher's headers
    */
   public Session newSession(InetSocketAddress remote, Kcp kcp, Session.Owner owner) {
